@@ -19,6 +19,7 @@ export {
   missing, notFound, readOnlyError, tagNotFound, tagged, unknownLayout
 } from './storage/errors.js'
 export { PUT_OPTIONS } from './write/put.js'
+export { RECEIVE_OPTIONS } from './write/receive/receive.js'
 export { isMiss } from './read/supplies.js'
 export { sourceOf } from './read/source.js'
 export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN } from './sizes.js'

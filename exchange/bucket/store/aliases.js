@@ -11,7 +11,7 @@ import { missing, notFound } from '../../../store/interface.js'
 import { assertMany } from '../../../lib/async/in-order.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { RAW, multihashOf, parseRoot, toCid } from '../../../lib/hash/cid.js'
-import { nameOf } from '../../../lib/hash/roots.js'
+import { isEmptyRoot, nameOf } from '../../../lib/hash/roots.js'
 import { versionKey } from '../layout.js'
 import { aliasFolder } from './names.js'
 
@@ -100,11 +100,13 @@ export class BucketAliases {
       throw new TypeError('"name" expected an alias, or the CID of the blob itself, got the CID of another blob')
     }
     await this.#calls.write(async signal => {
+      this.#placements.forget(root) // It may have been deleted a moment ago.
       const [local] = await this.#local.statMany([root])
       const isThere = local?.complete || await this.#placements.find(root, signal) !== undefined
       if (!isThere && local === undefined) throw notFound(root)
       if (!isThere && local !== undefined) throw missing(root, local.size, await this.#local.missing(root))
-      await this.#placements.keep([root], { signal, name: alias && (() => this.write(alias, root, signal)) })
+      const name = alias && (() => this.write(alias, root, signal))
+      await this.#placements.keep([root], { required: root, name, signal })
     })
   }
 
@@ -209,7 +211,7 @@ export class BucketAliases {
 
   /** @param {Uint8Array} root @param {AbortSignal} signal */
   async #isThere (root, signal) {
-    return await this.#placements.find(root, signal) !== undefined || await this.#local.has(root)
+    return isEmptyRoot(root) || await this.#placements.find(root, signal) !== undefined
   }
 }
 

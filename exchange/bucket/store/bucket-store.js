@@ -2,7 +2,7 @@
 // put, and what was read. docs/decisions/0046 has the protocol, and 0049 the reasons for the rest.
 
 import { BlobStore } from '../../../store/index.js'
-import { PUT_OPTIONS, notFound, sourceOf, tagFrom } from '../../../store/interface.js'
+import { PUT_OPTIONS, RECEIVE_OPTIONS, notFound, sourceOf, tagFrom } from '../../../store/interface.js'
 import { DEFAULT_GROUP_LOG, HASH_LEN } from '../../../lib/core/constants.js'
 import { BaoError } from '../../../lib/core/errors.js'
 import { assertInteger, concat, describe } from '../../../lib/core/bytes.js'
@@ -13,7 +13,7 @@ import { cancelSource } from '../../../lib/source/source.js'
 import { outboardLen } from '../../../lib/tree/geometry.js'
 import { ChunkRanges, toRange, toRanges } from '../../../lib/tree/ranges.js'
 import { multihashOf, parseRoot, toCid } from '../../../lib/hash/cid.js'
-import { isEmptyRoot } from '../../../lib/hash/roots.js'
+import { isEmptyRoot, nameOf } from '../../../lib/hash/roots.js'
 import { Outboard } from '../../../encoder/outboard.js'
 import { systemClock } from '../../../verifier/mirrors/patience.js'
 import { fromMirrors } from '../../download/from-mirrors.js'
@@ -51,10 +51,10 @@ import { Versions } from './versions.js'
  *   received, and keeps what was read. It can be deleted at any time when the store is closed; then only blobs that
  *   were received in part are lost
  * @property {number} [quota]  bytes of blobs in the local store. It must have space for all blobs that are put at the
- *   same time. \`putMany\` needs the space of two of its blobs. Default: no limit
+ *   same time. `putMany` needs the space of two of its blobs. Default: no limit
  * @property {StoreOptions['durability']} [durability]  that of the local store. Default: `process`
- * @property {number} [untaggedTtl]  milliseconds for which `gc` keeps a blob without a tag after it was put. A caller
- *   who puts a blob and tags it later must do so in this time. Default: a day
+ * @property {number} [untaggedTtl]  milliseconds for which `gc` keeps a blob without a tag after it was uploaded. A
+ *   put of a blob that is there already does not begin anew, so give it a tag. Default: a day
  * @property {boolean} [exclusive]  true if no other process writes to the bucket while this store is open: a promise of
  *   the caller, with which unsafe buckets can be written to. Default: false
  * @property {boolean} [readOnly]  true if calls that write should fail with STORE_READ_ONLY. The local store is written
@@ -66,7 +66,7 @@ const OPTIONS = ['local', 'quota', 'durability', 'untaggedTtl', 'exclusive', 're
 const DAY_MS = 24 * 60 * 60 * 1000
 /** How many blobs are uploaded or looked up at the same time. */
 const PARALLEL = 32
-/** How many blobs are deleted in one epoch. */
+/** How many CIDs of `deleteMany` share an epoch. */
 const BATCH_BLOBS = 1000
 
 /** @implements {Store} */
@@ -103,8 +103,11 @@ export class BucketStore {
     const placements = new Placements({ bucket, epochs, local, locks: new Locks() })
     const now = () => epochs.now
     const versions = new Versions(bucket, systemClock)
-    const deleteBlob = async (/** @type {Uint8Array} */ root, /** @type {AbortSignal} */ signal) =>
-      (await this.#collector.delete([root], { force: false }, signal)).blobs > 0
+    const deleteBlob = async (/** @type {Uint8Array} */ root, /** @type {AbortSignal} */ signal) => {
+      const { blobs, isTagged } = await this.#collector.delete([root], { force: false }, signal)
+      if (isTagged !== undefined) throw isTagged
+      return blobs > 0
+    }
     this.#bucket = bucket
     this.#calls = calls
     this.#local = local
@@ -114,7 +117,8 @@ export class BucketStore {
     this.#lister = new BucketLister({ bucket, partial: this.#partial })
     this.aliases = new BucketAliases({ bucket, calls, deleteBlob, local, placements })
     this.tags = new BucketTags({ aliases: this.aliases, bucket, calls, local, now, placements, versions })
-    this.#collector = new BucketCollector({ bucket, epochs, local, untaggedTtl, placements, tags: this.tags })
+    const stored = { local, partial: this.#partial, placements, tags: this.tags }
+    this.#collector = new BucketCollector({ bucket, epochs, untaggedTtl, ...stored })
     this.isReadOnly = readOnly
   }
 
@@ -164,8 +168,8 @@ export class BucketStore {
         const names = namesFrom(options)
         const { expect, alwaysRead = false } = options
         const known = expect === undefined || alwaysRead ? undefined : parseRoot(expect, 'expect')
-        const there = known && await this.#placements.find(known, signal)
-        if (known !== undefined && there !== undefined) return await this.#keep(known, there.size, names, signal)
+        const result = known && await this.#keepKnown(known, names, signal)
+        if (result !== undefined) return result
         isRead = true
         const { tag, format, weak, meta, ttl, expires, alias, ...rest } = options
         const hold = tag instanceof Object ? tag : this.#local.tempTag()
@@ -178,11 +182,26 @@ export class BucketStore {
       } finally {
         if (!isRead) cancelSource(source)
       }
-    }, options.signal)
+    }, options?.signal)
   }
 
   /**
-   * Makes sure that the bucket has a blob, under the names that it should get.
+   * Gives names to a blob that the bucket has, without reading the source.
+   *
+   * @param {Uint8Array} root @param {Names} names @param {AbortSignal} signal
+   * @returns {Promise<PutResult | undefined>} undefined if the bucket does not have the blob, or is deleting it
+   */
+  async #keepKnown (root, names, signal) {
+    const there = await this.#placements.find(root, signal)
+    return there && this.#keep(root, there.size, names, signal).catch(error => {
+      if (error.code === 'STORE_CONDEMNED') return undefined
+      throw error
+    })
+  }
+
+  /**
+   * Makes sure that the bucket has a blob, under the names that it should get. A tag brings its own call of
+   * `Placements.keep`, so another one is needed only without a tag, or for an alias.
    *
    * @param {Uint8Array} root @param {number} size @param {Names} names @param {AbortSignal} signal
    * @returns {Promise<PutResult>}
@@ -277,7 +296,7 @@ export class BucketStore {
       const all = storedOutboard(this.#bucket, object, { start: 0, end: object.len }, signal)
       for await (const piece of all) pieces.push(piece)
       return Outboard.from({ cid: root, size: object.size, bytes: concat(pieces) })
-    }, options.signal)
+    }, options?.signal)
   }
 
   /** @param {BlobName} cid @param {OutboardOptions & OutboardRange} options */
@@ -328,7 +347,7 @@ export class BucketStore {
       const placement = await this.#placements.find(parseRoot(cid, 'cid'), signal)
       const key = placement && await this.#readableKey(placement, signal)
       return key === undefined ? undefined : this.#bucket.url(key, seconds, { type, disposition })
-    }, options.signal)
+    }, options?.signal)
   }
 
   /** The key of the bytes of a blob. @param {Placement} placement @param {AbortSignal} signal */
@@ -343,6 +362,8 @@ export class BucketStore {
   receive (cid, source, ranges, options = {}) {
     return this.#calls.write(async signal => {
       const root = parseRoot(cid, 'cid')
+      toRanges(ranges)
+      assertKnownOptions(options, RECEIVE_OPTIONS)
       if (!await this.#partial.has(root)) {
         if (await this.#isThere(root, signal)) {
           cancelSource(source)
@@ -351,21 +372,27 @@ export class BucketStore {
         await this.#partial.begin(root)
       }
       const result = await this.#local.receive(root, source, ranges, { ...options, signal })
-      if (result.complete) {
-        await this.#placements.keep([root], { required: root, signal })
-        await this.#partial.end(root)
-      }
+      if (result.complete) await this.#upload(root, signal)
       return result
-    }, options.signal)
+    }, options?.signal)
+  }
+
+  /** Uploads a blob that was received whole. @param {Uint8Array} root @param {AbortSignal} signal */
+  async #upload (root, signal) {
+    await this.#placements.keep([root], { required: root, signal })
+    await this.#partial.end(root)
   }
 
   /** @type {Store['missing']} */
   missing (cid, ranges) {
-    const root = parseRoot(cid, 'cid')
-    const wanted = toRanges(ranges)
     return this.#calls.run(async signal => {
+      const root = parseRoot(cid, 'cid')
+      const wanted = toRanges(ranges)
       if (await this.#isThere(root, signal)) return ChunkRanges.none
-      return await this.#partial.has(root) ? this.#local.missing(root, wanted) : wanted.roundToGroups(DEFAULT_GROUP_LOG)
+      if (!await this.#partial.has(root)) return wanted.roundToGroups(DEFAULT_GROUP_LOG)
+      // The upload after the last slice may have failed. Callers who learn that nothing is missing would not try again.
+      if (!this.isReadOnly && await this.#local.has(root)) await this.#upload(root, signal)
+      return this.#local.missing(root, wanted)
     })
   }
 
@@ -374,7 +401,7 @@ export class BucketStore {
     return this.#calls.run(signal => {
       assertKnownOptions(options, ['supply', 'hops', 'signal'])
       return this.#isThere(parseRoot(cid, 'cid'), signal)
-    }, options.signal)
+    }, options?.signal)
   }
 
   /** @type {Store['stat']} */
@@ -438,12 +465,17 @@ export class BucketStore {
       const deleted = { blobs: 0, bytes: 0 }
       let done = 0
       for await (const batch of batches(cids)) {
-        for (const root of batch) add(deleted, await this.#partial.delete(root))
-        add(deleted, await this.#collector.delete(batch, { force }, signal))
+        const { isTagged, ...counts } = await this.#collector.delete(batch, { force }, signal)
+        add(deleted, counts)
+        const kept = isTagged && nameOf(parseRoot(/** @type {BlobName} */ (isTagged.cid)))
+        for (const root of batch) {
+          if (nameOf(root) === kept) throw isTagged
+          add(deleted, await this.#partial.delete(root))
+        }
         onProgress?.({ type: 'baobox:delete', detail: { done: done += batch.length, unit: 'cids' } })
       }
       return deleted
-    }, options.signal)
+    }, options?.signal)
   }
 
   /** @type {Store['resolve']} */
@@ -466,7 +498,7 @@ export class BucketStore {
     return this.#calls.write(signal => {
       assertKnownOptions(options, ['dryRun', 'compact', 'onBlob', 'signal', 'onProgress'])
       return this.#collector.gc(options, signal)
-    }, options.signal)
+    }, options?.signal)
   }
 
   /** @type {Store['fsck']} */
@@ -476,7 +508,7 @@ export class BucketStore {
       const parts = { bucket: this.#bucket, lister: this.#lister, local: this.#local, tags: this.tags }
       return checkBlobs({ ...parts, placements: this.#placements }, options, signal)
     }
-    return options.repair ? this.#calls.write(check, options.signal) : this.#calls.run(check, options.signal)
+    return options.repair ? this.#calls.write(check, options?.signal) : this.#calls.run(check, options?.signal)
   }
 
   /** @type {Store['info']} */
@@ -490,7 +522,7 @@ export class BucketStore {
         else counts.partial++
       }
       return { ...counts, tags: await this.tags.count(signal), point: '', quota: this.quota }
-    }, options.signal)
+    }, options?.signal)
   }
 
   /** @type {Store['watch']} */

@@ -13,8 +13,9 @@ import { EPOCH_MS } from './epochs.js'
 import { MAX_KEYS, encodeKeys } from './key-list.js'
 
 /** @import { BlobStore, GcOptions } from '../../../store/index.js' */
-/** @import { Bucket } from '../bucket.js' */
+/** @import { Bucket, ListedObject } from '../bucket.js' */
 /** @import { OwnEpoch, Epochs } from './epochs.js' */
+/** @import { PartialBlobs } from './partial.js' */
 /** @import { Placements } from './placements.js' */
 /** @import { BucketTags } from './tags.js' */
 
@@ -33,6 +34,7 @@ export class BucketCollector {
   #bucket
   #epochs
   #local
+  #partial
   #untaggedTtl
   #placements
   #tags
@@ -42,14 +44,16 @@ export class BucketCollector {
    * @param {Bucket} parts.bucket
    * @param {Epochs} parts.epochs
    * @param {BlobStore} parts.local
+   * @param {PartialBlobs} parts.partial
    * @param {number} parts.untaggedTtl  milliseconds
    * @param {Placements} parts.placements
    * @param {BucketTags} parts.tags
    */
-  constructor ({ bucket, epochs, local, untaggedTtl, placements, tags }) {
+  constructor ({ bucket, epochs, local, partial, untaggedTtl, placements, tags }) {
     this.#bucket = bucket
     this.#epochs = epochs
     this.#local = local
+    this.#partial = partial
     this.#untaggedTtl = untaggedTtl
     this.#placements = placements
     this.#tags = tags
@@ -74,8 +78,8 @@ export class BucketCollector {
     const onBlobSeen = () => {
       if (++done % PROGRESS_STEP === 0) onProgress?.({ type: 'baobox:gc', detail: { done, unit: 'blobs' } })
     }
-    for (let after = ''; ;) {
-      const marks = await this.#mark(signal)
+    let marks = await this.#mark(signal)
+    for (let after = ''; ; marks = await this.#mark(signal)) {
       const { candidates, last } = await this.#unmarked(marks, { after, onBlobSeen, signal })
       const deleted = dryRun ? candidates : await this.#condemn(candidates, () => this.#mark(signal), signal)
       for (const { hex, bytes } of blobsOf(deleted)) {
@@ -88,6 +92,11 @@ export class BucketCollector {
     }
     onProgress?.({ type: 'baobox:gc', detail: { done, unit: 'blobs' } })
     if (!dryRun) {
+      for await (const { cid, bytes } of this.#partial.deleteOld(marks, this.#untaggedTtl)) {
+        counts.blobs++
+        counts.bytes += bytes
+        onBlob?.({ cid, bytes })
+      }
       await this.#epochs.removeOld((await this.#epochs.look(signal)).epochs, MAX_FOLDER_AGE, signal)
       await this.#abortUploads(signal)
     }
@@ -108,11 +117,12 @@ export class BucketCollector {
    * Deletes some blobs, however old they are.
    *
    * @param {Uint8Array[]} roots @param {{ force: boolean }} options @param {AbortSignal} signal
-   * @returns {Promise<{ blobs: number, bytes: number }>}
-   * @throws {BaoError} STORE_TAGGED { cid, tag } when a tag names one of them. The blobs before it are deleted
+   * @returns {Promise<{ blobs: number, bytes: number, isTagged?: BaoError }>} `isTagged`: STORE_TAGGED { cid, tag } if
+   *   a tag names one of them. Only the blobs before it are deleted
    */
   async delete (roots, { force }, signal) {
-    const before = force ? roots : roots.slice(0, await this.#firstTagged(roots, signal))
+    const tag = force ? undefined : await this.#firstTag(roots, signal)
+    const before = roots.slice(0, tag?.index)
     const found = inOrder(eachOf(before), () => PARALLEL - 1, root => this.#placements.allKeys(root, signal))
     const candidates = []
     for await (const objects of found) {
@@ -125,9 +135,7 @@ export class BucketCollector {
       counts.blobs++
       counts.bytes += bytes
     }
-    const kept = roots[before.length]
-    if (kept !== undefined) throw tagged(kept, await this.#tagOf(kept, signal))
-    return counts
+    return { ...counts, isTagged: tag && tagged(roots[tag.index], tag.name) }
   }
 
   /**
@@ -190,19 +198,21 @@ export class BucketCollector {
     return marks
   }
 
-  /** @param {Uint8Array[]} roots @param {AbortSignal} signal @returns {Promise<number>} how many come before it */
-  async #firstTagged (roots, signal) {
-    const marks = await this.#markNamed(signal)
-    const index = roots.findIndex(root => marks.has(nameOf(root)))
-    return index < 0 ? roots.length : index
-  }
-
-  /** The name of a tag of a blob. @param {Uint8Array} root @param {AbortSignal} signal */
-  async #tagOf (root, signal) {
+  /**
+   * Finds the first of some blobs that a tag names.
+   *
+   * @param {Uint8Array[]} roots @param {AbortSignal} signal
+   * @returns {Promise<{ index: number, name: string } | undefined>} `name`: of the tag
+   */
+  async #firstTag (roots, signal) {
+    const places = new Map(roots.map((root, index) => [nameOf(root), index]))
+    let first
     for await (const tag of this.#tags.protecting(signal)) {
-      const named = await this.#tags.rootOf(tag, signal)
-      if (named !== undefined && nameOf(named) === nameOf(root)) return tag.name
+      const root = await this.#tags.rootOf(tag, signal)
+      const index = root && places.get(nameOf(root))
+      if (index !== undefined && index < (first?.index ?? Infinity)) first = { index, name: tag.name }
     }
+    return first
   }
 
   /**
@@ -213,21 +223,47 @@ export class BucketCollector {
    * @returns {Promise<{ candidates: Candidate[], last?: string }>} `last`: the key after which the next call goes on
    */
   async #unmarked (marks, { after, onBlobSeen, signal }) {
-    const candidates = []
+    const candidates = /** @type {Candidate[]} */ ([])
+    let last = after
     for (const folder of ['blobs/', 'refs/']) {
       const from = after.startsWith(folder) ? after : ''
       if (from === '' && after > folder) continue
-      for await (const { key, size, modified } of this.#bucket.list(folder, from, { signal })) {
-        const parts = parseBlobKey(key)
-        if (parts === undefined) continue
-        if (parts.kind !== 'outboard') onBlobSeen()
-        const isOld = this.#epochs.now - (modified?.getTime() ?? Infinity) >= this.#untaggedTtl
-        if (!isOld || marks.has(nameOf(base16.baseDecode(parts.hex)))) continue
-        candidates.push(candidateOf(key, size))
-        if (candidates.length === MAX_KEYS) return { candidates, last: key }
+      for await (const objects of this.#blobsIn(folder, from, signal)) {
+        onBlobSeen()
+        // A new copy may use an old outboard, so a blob is as old as its newest object.
+        const newest = Math.max(...objects.map(({ modified }) => modified?.getTime() ?? Infinity))
+        const isOld = this.#epochs.now - newest >= this.#untaggedTtl
+        const parts = parseBlobKey(objects[0].key)
+        if (isOld && parts !== undefined && !marks.has(nameOf(base16.baseDecode(parts.hex)))) {
+          if (candidates.length > 0 && candidates.length + objects.length > MAX_KEYS) return { candidates, last }
+          for (const { key, size } of objects) candidates.push(candidateOf(key, size))
+        }
+        last = objects[objects.length - 1].key
       }
     }
     return { candidates }
+  }
+
+  /**
+   * Lists the objects of blobs.
+   *
+   * @param {string} folder @param {string} after  a key @param {AbortSignal} signal
+   * @returns {AsyncGenerator<ListedObject[]>} those of one blob at a time, as many as fit into an epoch
+   */
+  async * #blobsIn (folder, after, signal) {
+    let objects = /** @type {ListedObject[]} */ ([])
+    let hex = ''
+    for await (const object of this.#bucket.list(folder, after, { signal })) {
+      const parts = parseBlobKey(object.key)
+      if (parts === undefined) continue
+      if (objects.length > 0 && (parts.hex !== hex || objects.length === MAX_KEYS)) {
+        yield objects
+        objects = []
+      }
+      hex = parts.hex
+      objects.push(object)
+    }
+    if (objects.length > 0) yield objects
   }
 }
 

@@ -34,8 +34,8 @@ export class Look {
   /** The epochs whose folders were there, in order. @type {Epoch[]} */
   epochs
   /**
-   * Times between which the look began and ended: the last answer of the bucket before it, and after it, in
-   * milliseconds since 1970 by its own clock.
+   * The look took place between these two times, by the clock of the bucket. `before`: the last answer before the
+   * look; `after`: the last answer in it. Milliseconds since 1970.
    *
    * @type {{ before: number, after: number }}
    */
@@ -184,6 +184,8 @@ export class OwnEpoch {
   #since
   #signal
   #now
+  /** Its age when this process began to work for it, and when that was, by the clock of this machine. */
+  #start
 
   /**
    * @param {Bucket} bucket
@@ -196,6 +198,7 @@ export class OwnEpoch {
     this.#since = since
     this.#now = now
     this.#signal = signal
+    this.#start = { age: now() - since, at: Date.now() }
   }
 
   /** @param {'dead' | 'final' | 'done'} name @param {Uint8Array} [body] */
@@ -215,7 +218,9 @@ export class OwnEpoch {
   }
 
   assertNotOver () {
-    if (this.#now() - this.#since < EPOCH_MS) return
+    // The last answer may be old: a machine that has slept for weeks goes on with the next request.
+    const age = Math.max(this.#now() - this.#since, this.#start.age + Date.now() - this.#start.at)
+    if (age < EPOCH_MS) return
     const { location } = this.#bucket
     const text = `the collection of garbage in ${location} took more than a week: begin another one`
     throw new BaoError('STORE_CHANGED', text, { location })

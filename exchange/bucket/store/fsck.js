@@ -4,6 +4,7 @@
 import { BaoError } from '../../../lib/core/errors.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { parseRoot, toCid } from '../../../lib/hash/cid.js'
+import { assertMany } from '../../../lib/async/in-order.js'
 import { isEmptyRoot } from '../../../lib/hash/roots.js'
 import { fetchVerified } from '../../../verifier/mirrors/fetch.js'
 import { parseBlobKey } from '../layout.js'
@@ -25,8 +26,8 @@ import { checkedListOptions } from './lister.js'
  * @property {BucketTags} tags
  */
 
-/** Errors that say nothing about a blob. */
-const OF_BUCKET = ['BUCKET_FAILED', 'BUCKET_ABSENT', 'BUCKET_CLOCK', 'BUCKET_REFUSED']
+/** Errors that say that a blob is damaged, besides those of the verifier. */
+const OF_DAMAGE = ['BUCKET_INVALID', 'FETCH_CHANGED', 'FETCH_REFUSED', 'STORE_NOT_FOUND']
 
 /**
  * See `Store.fsck`. All chunks of a damaged blob are in `lost` unless the blob was put again: its bytes are neither in
@@ -40,8 +41,9 @@ export async function checkBlobs (parts, { repair = false, cids, onProgress }, s
   let blobs = 0
   let done = 0
   for await (const root of cids === undefined ? listed(parts, signal) : named(cids)) {
-    blobs++
     const fault = await faultOf(parts, root, signal)
+    if (fault === undefined) continue
+    blobs++
     done += fault.size
     onProgress?.({ type: 'baobox:fsck', detail: { done, unit: 'bytes' } })
     if (!fault.isDamaged) continue
@@ -63,6 +65,7 @@ async function * listed ({ lister }, signal) {
 
 /** @param {Iterable<import('../../../store/index.js').BlobName>} cids */
 async function * named (cids) {
+  assertMany('cids', cids, 'CIDs')
   for (const cid of cids) {
     const root = parseRoot(cid, 'cids')
     if (!isEmptyRoot(root)) yield root
@@ -73,7 +76,8 @@ async function * named (cids) {
  * Reads a whole blob, and drops the bytes.
  *
  * @param {CheckParts} parts @param {Uint8Array} root @param {AbortSignal} signal
- * @returns {Promise<{ size: number, isDamaged: boolean }>} `size`: bytes that were right
+ * @returns {Promise<{ size: number, isDamaged: boolean } | undefined>} `size`: bytes that were right. Undefined if the
+ *   bucket does not have the blob
  */
 async function faultOf ({ bucket, placements }, root, signal) {
   let size = 0
@@ -84,9 +88,29 @@ async function faultOf ({ bucket, placements }, root, signal) {
     return { size, isDamaged: false }
   } catch (error) {
     signal.throwIfAborted()
-    if (!(error instanceof BaoError) || OF_BUCKET.includes(error.code)) throw error
-    return { size: (await placements.find(root, signal))?.size ?? size, isDamaged: true }
+    placements.forget(root) // It may have been deleted since.
+    const placement = await placements.find(root, signal)
+    if (placement === undefined && isAbsence(error)) return undefined
+    if (!isDamage(error)) throw error
+    return { size: placement?.size ?? size, isDamaged: true }
   }
+}
+
+/** @param {unknown} error  of `fetchVerified` @returns {unknown} that of the only mirror */
+const errorOfMirror = error => error instanceof BaoError && error.code === 'FETCH_EXHAUSTED'
+  ? /** @type {AggregateError} */ (error.cause).errors[0]
+  : error
+
+/** @param {unknown} error */
+function isAbsence (error) {
+  const own = errorOfMirror(error)
+  return own instanceof BaoError && own.code === 'STORE_NOT_FOUND'
+}
+
+/** @param {unknown} error */
+function isDamage (error) {
+  const own = errorOfMirror(error)
+  return own instanceof BaoError && (own.code.startsWith('BAO_') || OF_DAMAGE.includes(own.code))
 }
 
 /**

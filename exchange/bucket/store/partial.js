@@ -1,8 +1,11 @@
 // Blobs that were received in part. Their groups wait in the local store, under a tag there, until they are whole.
 
 import { notFound } from '../../../store/interface.js'
-import { toCid } from '../../../lib/hash/cid.js'
+import { parseRoot, toCid } from '../../../lib/hash/cid.js'
+import { nameOf } from '../../../lib/hash/roots.js'
 
+/** @import { CID } from 'multiformats/cid' */
+/** @import { HashSet } from '../../../lib/core/hash-set.js' */
 /** @import { BlobStore, BlobStat } from '../../../store/index.js' */
 
 const PREFIX = 'baobox-bucket/partial/'
@@ -29,6 +32,22 @@ export class PartialBlobs {
     if (!await this.has(root)) return { blobs: 0, bytes: 0 }
     await this.end(root)
     return this.#local.delete(root, { force: true })
+  }
+
+  /**
+   * Deletes blobs of which nothing was received or read for a time.
+   *
+   * @param {HashSet} marks  those that stay @param {number} maxAge  milliseconds
+   * @returns {AsyncGenerator<{ cid: CID, bytes: number }>} the deleted ones
+   */
+  async * deleteOld (marks, maxAge) {
+    for await (const { cid } of this.list()) {
+      const root = parseRoot(cid)
+      const { lastUsed } = await this.#local.stat(root)
+      if (marks.has(nameOf(root)) || Date.now() - lastUsed.getTime() < maxAge) continue
+      const { bytes } = await this.delete(root)
+      yield { cid, bytes }
+    }
   }
 
   /** @param {Uint8Array} root @returns {Promise<BlobStat | undefined>} undefined if there is nothing of the blob */

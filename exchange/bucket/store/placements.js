@@ -1,4 +1,5 @@
-// The writer of the protocol of docs/decisions/0046: finds the objects of blobs on which a name can rely, or puts them.
+// Does the work of a writer in docs/decisions/0046: finds objects of blobs that are not condemned, or puts the blobs.
+// Then a tag or alias can name them.
 
 import { base16 } from 'multiformats/bases/base16'
 import { GROUP_LEN } from '../../../store/interface.js'
@@ -24,10 +25,14 @@ import { EPOCH_MS } from './epochs.js'
  * @property {BlobKey} [outboard]  if the blob has more than one group
  * @property {number} size  bytes of the blob, as the bucket says it
  * @property {Date} [modified]  when the main object was written
- * @property {number} since  when `gc/` was last seen before the objects were, by the clock of the bucket; 0 for never
- * @property {number} seen  when the objects were seen
+ * @property {number} since  the time of the last look at `gc/` before the objects were listed, by the clock of the
+ *   bucket; 0 if there was none. `isSound` needs it
+ * @property {number} seen  the time of the list, which `find` needs
  */
-/** @typedef {{ placement?: Placement, isCondemned: boolean }} Found  `isCondemned`: there is a copy, but it will go */
+/**
+ * @typedef {{ placement?: Placement, isCondemned: boolean }} Found  `isCondemned`: true if the bucket has objects of
+ *   the blob, but all of them are condemned, or some that a copy needs
+ */
 
 /** Of how many blobs it is remembered where they are. */
 const MAX_KEPT = 100_000
@@ -62,12 +67,13 @@ export class Placements {
    * @param {object} [options]
    * @param {Uint8Array} [options.required]  one of the blobs: STORE_CONDEMNED is thrown if it is nowhere
    * @param {(isThere: (root: Uint8Array) => boolean) => Promise<{ takeBack: () => Promise<void> } | undefined>
-   *   } [options.name]  gives the blobs a name. \`isThere\` says which of them exist. If it returns undefined, the work
+   *   } [options.name]  gives the blobs a name. `isThere` says which of them exist. If it returns undefined, the work
    *   ends
    * @param {AbortSignal} [options.signal]
    * @returns {Promise<boolean>} true if any object was put
    * @throws {BaoError} STORE_CONDEMNED { cid } if a blob is being deleted, and the local store does not have its bytes.
-   *   After any error, the name is taken back, if the bucket can be reached
+   *   After an error behind the name, the name is taken back, if the bucket can be reached. After an abort or
+   *   BUCKET_UNKNOWN while the name is written, it may stay
    */
   async keep (roots, { required, name, signal } = {}) {
     if (roots.length === 0) {
@@ -256,11 +262,11 @@ export class Placements {
    */
   async #put (root, { size, id, outboard, look, signal }) {
     const hex = base16.baseEncode(root)
-    id ??= look.isCondemned(blobKey(hex)) || look.isCondemned(outboardKey(hex)) ? newId() : ''
+    id ??= look.isCondemned(blobKey(hex)) ? newId() : ''
     const main = /** @type {BlobKey} */ ({ kind: 'bytes', hex, id })
     if (size <= GROUP_LEN) outboard = undefined
     else if (outboard === undefined) {
-      outboard = { kind: 'outboard', hex, id }
+      outboard = { kind: 'outboard', hex, id: look.isCondemned(outboardKey(hex, id)) ? newId() : id }
       const pairs = this.#local.outboard(root, { range: { start: 0 }, signal })
       await this.#bucket.putParts(keyOf(outboard), pairs, { size: outboardLen(size), signal })
     }
@@ -281,7 +287,7 @@ export class Placements {
    */
   async replace (root, sources, signal) {
     const look = await this.#epochs.look(signal)
-    return this.#locks.run(nameOf(root), async () => {
+    const isReplaced = await this.#locks.run(nameOf(root), async () => {
       const hold = this.#local.tempTag(root)
       try {
         const size = await this.#fetchHere(root, sources, signal)
@@ -296,6 +302,8 @@ export class Placements {
         hold.release()
       }
     })
+    if (isReplaced) await this.keep([root], { required: root, signal }) // It may have been condemned since.
+    return isReplaced
   }
 
   /**

@@ -12,6 +12,7 @@ import { assertKnownOptions } from '../../../lib/core/options.js'
 import { assertMany, eachOf, forEachOf, inOrder } from '../../../lib/async/in-order.js'
 import { compareKeys } from '../keys.js'
 import { parseTagKey, tagFolder, tagsFrom } from './names.js'
+import { highest } from './versions.js'
 
 /** @import { BlobName, BlobStore, NewTag, TagInfo, TagOptions } from '../../../store/index.js' */
 /** @import { Bucket } from '../bucket.js' */
@@ -149,11 +150,16 @@ export class BucketTags {
     assertName('from', from)
     assertName('to', to)
     await this.#calls.write(async signal => {
-      const tag = await this.#current(from, await this.#versions.list(tagFolder(from), signal), signal)
+      const versions = await this.#versions.list(tagFolder(from), signal)
+      const tag = await this.#current(from, versions, signal)
       if (tag === undefined) throw tagNotFound(from)
-      if (from !== to) await this.write({ ...tag, name: to }, { signal })
+      if (from === to) return
+      await this.write({ ...tag, name: to }, { signal })
+      // If somebody has set the old name since, that tag stays.
+      const isMeant = async (/** @type {Version[]} */ now) => highest(now) === highest(versions)
+      const written = await this.#versions.write(tagFolder(from), { deleted: true }, { isMeant, signal })
+      if (written !== undefined) await this.#versions.tidy(written, signal)
     })
-    if (from !== to) await this.delete(from)
   }
 
   /**
@@ -255,6 +261,9 @@ export class BucketTags {
    *   true if an object of a blob was put
    */
   async write (tag, { required, isMeant, signal } = {}) {
+    const protectedByTag = await this.#protectedBy(tag, signal)
+    // A weak tag protects nothing. `put` requires its blob all the same.
+    const roots = protectedByTag.length === 0 && required !== undefined ? [required] : protectedByTag
     /** @type {Written | undefined} */
     let written
     const name = async (/** @type {(root: Uint8Array) => boolean} */ isThere) => {
@@ -263,8 +272,6 @@ export class BucketTags {
       const own = written
       return own && { takeBack: () => this.#versions.takeBack(own) }
     }
-    const protectedByTag = await this.#protectedBy(tag, signal)
-    const roots = protectedByTag.length === 0 && required !== undefined ? [required] : protectedByTag
     const isNew = await this.#placements.keep(roots, { required, name, signal })
     if (written !== undefined) await this.#versions.tidy(written, signal)
     return { isWritten: written !== undefined, isNew }

@@ -41,8 +41,20 @@ export function withBefore (bucket, isMeant, act) {
     }
     return bucket.put(key, ...rest)
   }
-  return new Proxy(bucket, { get: (target, name) => name === 'put' ? put : target[name] })
+  return changedBucket(bucket, { put })
 }
+
+/**
+ * A bucket with other properties.
+ *
+ * @param {import('../../../exchange/bucket/bucket.js').Bucket} bucket @param {Record<string, unknown>} properties
+ */
+export const changedBucket = (bucket, properties) => new Proxy(bucket, {
+  get (target, name) {
+    if (name in properties) return properties[name]
+    return typeof target[name] === 'function' ? target[name].bind(target) : target[name]
+  }
+})
 
 export const cidOf = bytes => toCid(hash(bytes))
 
