@@ -120,8 +120,7 @@ async function writeBlobs (store, target, blobs, { signal, onProgress }) {
       await target.add(`${name}.obao4`, { size: len, pieces }, own)
     }
     const pieces = () => store.get(cid, undefined, { signal: own })
-    const isNew = await target.add(name, { size, pieces }, own)
-    if (isNew) written += size
+    if (await target.add(name, { size, pieces }, own)) written += size
     done += size
     onProgress({ detail: { done } })
   }
