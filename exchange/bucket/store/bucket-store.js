@@ -584,9 +584,10 @@ function namesFrom ({ tag: name, format = 'raw', weak, meta, ttl, expires, alias
  */
 async function * withoutAliases (blobs, names) {
   for await (const blob of blobs) {
-    const isNamed = typeof blob === 'object' && 'source' in blob
-    names.push(isNamed ? namesFrom({ alias: blob.alias }) : {})
-    yield isNamed ? { source: blob.source, ...blob.expect !== undefined && { expect: blob.expect } } : blob
+    const isNamed = typeof blob === 'object' && blob !== null && 'source' in blob
+    const { alias, ...rest } = /** @type {NamedSource} */ (isNamed ? blob : {})
+    names.push(namesFrom({ alias }))
+    yield isNamed ? rest : blob // The local store refuses what is no source.
   }
 }
 

@@ -8,11 +8,11 @@ import { makeSample } from '../../../bin/web/page/tree/sample.js'
 import { hex } from '../../support/bytes.js'
 import { noise } from '../../support/inputs.js'
 
-const AXE = readFileSync(new URL('../engines/node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
+const AXE = new URL('../engines/node_modules/axe-core/axe.min.js', import.meta.url)
 /** Runs axe-core in the page. Its policy allows no script from elsewhere, so the driver brings all of it. */
 const findFaults = Object.assign(() => {}, {
   toString: () => `async () => {
-    ${AXE}
+    ${readFileSync(AXE, 'utf8')}
     const { violations } = await globalThis.axe.run(document, { resultTypes: ['violations'] })
     return violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ target }) => target.join(' ')).join(', '))
   }`

@@ -136,6 +136,12 @@ describe('bucket store: meanwhile', () => {
     })
   })
 
+  it('putMany refuses what is no source, and unknown names', async () => {
+    for (const blob of [null, { source: BYTES, tag: 'x' }]) {
+      expect(await errorOf(listed(store.putMany([blob])))).to.be.instanceOf(TypeError)
+    }
+  })
+
   it('wrong arguments reject', async () => {
     const source = concat([BYTES])
     for (const call of [
