@@ -39,7 +39,8 @@ export class Folder {
   #options (env) {
     const temporary = { TMPDIR: this.path, TMP: this.path, TEMP: this.path }
     const data = { XDG_DATA_HOME: this.path, XDG_CACHE_HOME: this.at('cache'), LOCALAPPDATA: this.path }
-    return { cwd: this.path, env: { ...ENV, ...temporary, ...data, ...env } }
+    const bun = { BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0' } // It keeps nothing in the folder for caches.
+    return { cwd: this.path, env: { ...ENV, ...temporary, ...data, ...bun, ...env } }
   }
 
   /** Starts the program as a process. */

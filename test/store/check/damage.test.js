@@ -1,6 +1,7 @@
 // Disks lose and flip bits, and LevelDB does not always notice. Whatever happened to the files, the store gives no
 // wrong byte, and its error names the damage.
 import { expect } from 'chai'
+import { MemoryLevel } from 'memory-level'
 import { createOutboardSync, encodeSliceSync } from '../../../encoder/index.js'
 import { ChunkRanges, hash, subtreeCv } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
@@ -418,7 +419,6 @@ describe('store: damage', () => {
 
 /** Copies the databases of an open store, as a crash would leave them. */
 async function copyOf (level) {
-  const { MemoryLevel } = await import('memory-level')
   const copy = new MemoryLevel({ keyEncoding: 'view', valueEncoding: 'view' })
   for (const [key, value] of await level.iterator().all()) await copy.put(key, value)
   return copy
