@@ -118,6 +118,7 @@ describe('copy()', () => forEachPlace(newPlace => {
     const sequence = concat([...SMALL, LONG].map(bytes => hash(bytes)).concat([lost]))
     const { cid } = await from.put(sequence)
     const options = { cids: [cid], recursive: true }
+    await to.gc() // In a page, the first call loads the code.
     let collected
     const onProgress = () => { collected ??= to.gc() }
     const result = await copy(from, to, { ...options, onProgress })

@@ -28,8 +28,11 @@ const CALLS = {
     return { isPromised: await store.has(cidOf(CONTENTS[content])) }
   },
   async sequence (store, { name }) {
-    for (const member of MEMBERS) await store.put(member)
+    // A collector may delete members that have no tag yet. Then they are put again from the local store.
+    const hold = store.tempTag()
+    for (const member of MEMBERS) await store.put(member, { tag: hold })
     await store.put(SEQUENCE, { tag: name, format: 'hashseq' })
+    hold.release()
   },
   untag: (store, { name }) => store.tags.delete(name),
   delete: (store, { content }) => store.delete(cidOf(CONTENTS[content])),
