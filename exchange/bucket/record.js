@@ -1,7 +1,7 @@
 // Records: small objects that are JSON. What a record says is a claim, so its reader checks each value.
 
 import { bucketInvalid } from './errors.js'
-import { readAll, untilUnchanged } from './read-all.js'
+import { readSmall } from './read-all.js'
 
 /** @import { Bucket } from './bucket.js' */
 
@@ -16,18 +16,10 @@ const MAX_LEN = 8192
  * @returns {Promise<Record<string, unknown> | undefined>} undefined if there is no object
  * @throws {import('../../lib/core/errors.js').BaoError} BUCKET_INVALID if the object is no record; errors of the bucket
  */
-export function readRecord (bucket, key, signal) { return untilUnchanged(() => readOnce(bucket, key, signal)) }
-
-/** @type {typeof readRecord} */
-async function readOnce (bucket, key, signal) {
-  const object = await bucket.get(key, { start: 0, end: MAX_LEN }, { signal })
-  if (object === undefined) return undefined
+export async function readRecord (bucket, key, signal) {
+  const bytes = await readSmall(bucket, key, { max: MAX_LEN, what: 'a record', signal })
+  if (bytes === undefined) return undefined
   const location = `${bucket.location}/${key}`
-  if (object.size > MAX_LEN) {
-    await object.body.return(undefined)
-    throw bucketInvalid(location, `a record has at most ${MAX_LEN} bytes, and this object has ${object.size}`)
-  }
-  const bytes = await readAll(object, MAX_LEN)
   let record
   try {
     record = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))

@@ -6,7 +6,7 @@ import { nameOf } from '../../../lib/hash/roots.js'
 import { hash } from '../../../lib/hash/hasher.js'
 import { bucketInvalid } from '../errors.js'
 import { parseBlobKey } from '../layout.js'
-import { readAll, untilUnchanged } from '../read-all.js'
+import { readSmall } from '../read-all.js'
 
 /** @import { Bucket } from '../bucket.js' */
 
@@ -29,22 +29,15 @@ export function encodeKeys (keys) {
  * @returns {Promise<string[] | undefined>} undefined if there is no object
  * @throws {import('../../../lib/core/errors.js').BaoError} BUCKET_INVALID if the object is damaged, or no list of keys
  */
-export function readKeys (bucket, key, signal) { return untilUnchanged(() => readOnce(bucket, key, signal)) }
-
-/** @type {typeof readKeys} */
-async function readOnce (bucket, key, signal) {
-  const object = await bucket.get(key, { start: 0, end: MAX_LEN }, { signal })
-  if (object === undefined) return undefined
-  const location = `${bucket.location}/${key}`
-  if (object.size > MAX_LEN) {
-    await object.body.return(undefined)
-    throw bucketInvalid(location, `a list of keys has at most ${MAX_LEN} bytes, and this object has ${object.size}`)
-  }
-  const all = new TextDecoder().decode(await readAll(object, MAX_LEN))
+export async function readKeys (bucket, key, signal) {
+  const bytes = await readSmall(bucket, key, { max: MAX_LEN, what: 'a list of keys', signal })
+  if (bytes === undefined) return undefined
+  const all = new TextDecoder().decode(bytes)
   const keys = all.split('\n').slice(0, -2)
   const isRight = all === new TextDecoder().decode(encodeKeys(keys)) && keys.every(key => parseBlobKey(key))
-  if (!isRight) throw bucketInvalid(location, 'it should be a list of keys, with the hash of the list at the end')
-  return keys
+  if (isRight) return keys
+  const why = 'it should be a list of keys, with the hash of the list at the end'
+  throw bucketInvalid(`${bucket.location}/${key}`, why)
 }
 
 /** The keys of a list in little memory. Once in 10^19 times, it finds a key that is not in the list. */
