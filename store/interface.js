@@ -12,7 +12,7 @@ import { describe } from '../lib/core/bytes.js'
 import { readOnlyError } from './storage/errors.js'
 
 export { isNoFile } from '../lib/source/open-files.js'
-export { areSameTags, tagInfoOf } from './catalog/names/tags.js'
+export { areSameTags, tagInfoOf, tagsFrom } from './catalog/names/tags.js'
 export { assertName, assertWellFormed, tagFrom } from './catalog/names/tag-target.js'
 export {
   blockNotFound, blockTooLong, changed, closedError, corrupt, damagedAlias, damagedRecord, damagedTag, mismatch,

@@ -6,7 +6,7 @@ import { base16 } from 'multiformats/bases/base16'
 export const tagFolder = name => `tags/${encoded(name)}`
 
 /** The start of the keys of all tags whose names begin with a prefix. @param {string} prefix */
-export const tagsFrom = prefix => `tags/${isDots(prefix) ? '' : encodeURIComponent(prefix)}`
+export const tagKeysFrom = prefix => `tags/${isDots(prefix) ? '' : encodeURIComponent(prefix)}`
 
 /**
  * @param {string} key @returns {{ name: string, version: number } | undefined} undefined if it is not that of a tag

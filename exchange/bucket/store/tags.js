@@ -3,15 +3,15 @@
 import { base64 } from 'multiformats/bases/base64'
 import { decode } from '@ipld/dag-cbor'
 import {
-  assertName, assertWellFormed, damagedTag, tagFrom, tagInfoOf, tagNotFound
+  assertName, assertWellFormed, damagedTag, tagFrom, tagInfoOf, tagNotFound, tagsFrom
 } from '../../../store/interface.js'
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { describe } from '../../../lib/core/bytes.js'
 import { BaoError } from '../../../lib/core/errors.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
-import { assertMany, eachOf, forEachOf, inOrder } from '../../../lib/async/in-order.js'
+import { eachOf, forEachOf, inOrder } from '../../../lib/async/in-order.js'
 import { compareKeys } from '../keys.js'
-import { parseTagKey, tagFolder, tagsFrom } from './names.js'
+import { parseTagKey, tagFolder, tagKeysFrom } from './names.js'
 import { highest } from './versions.js'
 
 /** @import { BlobName, BlobStore, NewTag, TagInfo, TagOptions } from '../../../store/index.js' */
@@ -90,17 +90,9 @@ export class BucketTags {
    * @param {Iterable<NewTag> | AsyncIterable<NewTag>} entries  as `list` yields them
    */
   async setMany (entries) {
-    assertMany('entries', entries, 'tags')
-    const tags = /** @type {Map<string, (now: number) => Tag>} */ (new Map())
-    for await (const entry of entries) {
-      if (typeof entry !== 'object' || entry === null) {
-        throw new TypeError(`"entries" expected objects { name, cid }, got ${describe(entry)}`)
-      }
-      const { name, cid, ...options } = entry
-      tags.set(name, tagFrom(name, cid, options))
-    }
+    const tags = await tagsFrom(entries)
     await this.#calls.write(signal =>
-      forEachOf(tags.values(), PARALLEL, tag => this.write(tag(this.#now()), { signal })))
+      forEachOf(tags, PARALLEL, tag => this.write(tag(this.#now()), { signal })))
   }
 
   /**
@@ -203,7 +195,7 @@ export class BucketTags {
 
   /** @param {string} prefix @param {AbortSignal} [signal] */
   async * #objects (prefix, signal) {
-    for await (const object of this.#bucket.list(tagsFrom(prefix), '', { signal })) {
+    for await (const object of this.#bucket.list(tagKeysFrom(prefix), '', { signal })) {
       const parsed = parseTagKey(object.key)
       if (parsed?.name.startsWith(prefix)) yield { ...parsed, object }
     }

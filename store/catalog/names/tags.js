@@ -72,16 +72,8 @@ export class Tags {
    *   the last one counts
    */
   async setMany (entries) {
-    assertMany('entries', entries, 'tags')
-    const tags = /** @type {Map<string, (now: number) => Tag>} */ (new Map())
-    for await (const entry of entries) {
-      if (typeof entry !== 'object' || entry === null) {
-        throw new TypeError(`"entries" expected objects { name, cid }, got ${describe(entry)}`)
-      }
-      const { name, cid, ...options } = entry
-      tags.set(name, tagFrom(name, cid, options))
-    }
-    return this.#life.run(() => this.#index.set([...tags.values()].map(tag => tag(this.#index.now()))))
+    const tags = await tagsFrom(entries)
+    return this.#life.run(() => this.#index.set(tags.map(tag => tag(this.#index.now()))))
   }
 
   /**
@@ -145,6 +137,25 @@ export class Tags {
   async * #list (prefix, after) {
     for await (const tag of this.#index.list(prefix, after)) yield tagInfoOf(tag)
   }
+}
+
+/**
+ * Makes tags from the entries of a caller. If several have the same name, the last one counts.
+ *
+ * @param {Iterable<NewTag> | AsyncIterable<NewTag>} entries
+ * @returns {Promise<((now: number) => Tag)[]>} functions that make the tags, as those of `tagFrom`
+ */
+export async function tagsFrom (entries) {
+  assertMany('entries', entries, 'tags')
+  const tags = /** @type {Map<string, (now: number) => Tag>} */ (new Map())
+  for await (const entry of entries) {
+    if (typeof entry !== 'object' || entry === null) {
+      throw new TypeError(`"entries" expected objects { name, cid }, got ${describe(entry)}`)
+    }
+    const { name, cid, ...options } = entry
+    tags.set(name, tagFrom(name, cid, options))
+  }
+  return [...tags.values()]
 }
 
 /**
