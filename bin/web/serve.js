@@ -62,7 +62,7 @@ export async function serveDemo ({ port = 0 } = {}) {
   return { url: `http://${ADDRESS}:${/** @type {AddressInfo} */ (server.address()).port}/`, hosts, close }
 }
 
-/** Builds the page, unless this is the package, which has it. A checkout builds anew: the page may have changed. */
+/** Builds the page. The package contains the built page. A checkout builds it each time, as it may have changed. */
 async function makePage () {
   if (existsSync(BUILT) && !existsSync(new URL('../../tsconfig.json', import.meta.url))) return
   try {

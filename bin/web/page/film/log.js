@@ -1,4 +1,4 @@
-// What has come of the film, from whom, and what was refused. It only counts.
+// Counts which pieces of the film each host has sent, and which were refused.
 
 import { FILM_LEN } from './facts.js'
 

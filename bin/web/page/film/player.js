@@ -1,5 +1,5 @@
-// From where the player gets the film: from the service worker, which answers its requests for ranges; or where there
-// are no service workers, as in private windows, from memory, after the whole film has come.
+// Gives the film to the player. Usually the service worker answers the player's requests for ranges. Private windows
+// have no service workers: there, the page loads the whole film into memory first.
 
 import { MemoryLevel } from 'memory-level'
 import { BlobStore } from '../../../../store/index.js'

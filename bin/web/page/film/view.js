@@ -198,7 +198,7 @@ class FilmView {
               .checked=${live(mode === value)} @change=${() => this.#set({ name, mode: value })}>
               <span>${label}</span></label>`)}
         </div>
-        <p>${bytes === 0 ? 'Nothing has come from here.' : `${formatSize(bytes)} came from here.`}
+        <p>${bytes === 0 ? 'This host has sent nothing.' : `${formatSize(bytes)} came from here.`}
           ${refused > 0 ? html`<strong>${plural(refused, 'lie')} refused.</strong>` : nothing}
           ${failed > 0 ? `Did not answer ${failed === 1 ? 'once' : `${failed} times`}.` : nothing}</p>
       </fieldset>`
