@@ -61,6 +61,8 @@ export class BlobStore {
   get syncReads () { return this.#parts.syncReads }
 
   /**
+   * Opens a store, and makes it if there is none. A store can be open only once, in one process.
+   *
    * @param {string | URL | DatabasePair} where  the path of a directory, which is made if it does not exist; in a
    *   browser, a name; or two levels `{ index, data }`, which belong to the store from then on
    * @param {StoreOptions} [options]
@@ -80,8 +82,8 @@ export class BlobStore {
    * record gets one, so deleted blobs may return. When the index is lost, data that is not a whole blob stays and
    * counts in `orphans`; the next repair deletes it.
    *
-   * The store must not be open, and cannot be opened while the rescue runs. An interrupted rescue does not lose
-   * anything, but the store cannot be opened until another call has finished it.
+   * The store must not be open. While the rescue runs, it can be opened only with `readOnly`. An interrupted rescue
+   * does not lose anything, but until another call has finished it, the store can be opened only with `readOnly`.
    *
    * @param {string | URL} location  as for `open`
    * @param {ProgressOptions} [options]  `onProgress` gets `baobox:fsck`
@@ -280,10 +282,14 @@ export class BlobStore {
   watch (options = {}) { return this.#parts.watcher.watch(options) }
 
   /**
+   * Yields a range of the bytes of an outboard. It verifies each pair first.
+   *
    * @overload @param {BlobName} cid @param {OutboardOptions & OutboardRange} options
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   /**
+   * Reads the outboard of a whole blob in pre-order, and verifies it.
+   *
    * @overload @param {BlobName} cid @param {OutboardOptions} [options]
    * @returns {Promise<Outboard>}
    */

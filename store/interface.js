@@ -12,13 +12,14 @@ import { describe } from '../lib/core/bytes.js'
 import { readOnlyError } from './storage/errors.js'
 
 export { isNoFile } from '../lib/source/open-files.js'
+export { checkedListOptions } from './catalog/calls/list.js'
 export { areSameTags, tagInfoOf, tagsFrom } from './catalog/names/tags.js'
-export { assertName, assertWellFormed, tagFrom } from './catalog/names/tag-target.js'
+export { assertName, assertWellFormed, checkedTagListOptions, tagFrom } from './catalog/names/tag-target.js'
 export {
   blockNotFound, blockTooLong, changed, closedError, corrupt, damagedAlias, damagedRecord, damagedTag, mismatch,
-  missing, notFound, readOnlyError, tagNotFound, tagged, unknownLayout
+  missing, notFound, readOnlyError, sizeMismatch, tagNotFound, tagged, unknownLayout
 } from './storage/errors.js'
-export { PUT_OPTIONS } from './write/put.js'
+export { PUT_OPTIONS, assertAlias, assertNoTagProperties } from './write/put.js'
 export { RECEIVE_OPTIONS } from './write/receive/receive.js'
 export { isMiss } from './read/supplies.js'
 export { sourceOf } from './read/source.js'
@@ -49,6 +50,7 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
 /** @import { NamedSource, PutManyOptions, PutResult } from './write/put-many.js' */
 /** @import { ReceiveOptions } from './write/receive/receive.js' */
 
+/** @typedef {import('./catalog/calls/list.js').CheckedListOptions} CheckedListOptions */
 /** @typedef {Record<string, never>} NoOptions  of a call that has none: each one is a TypeError */
 
 /**

@@ -183,7 +183,7 @@ export interface ProgressOptions {
   onProgress?: (event: ProgressEvent) => void
 }
 
-/** How many threads hash; default: `auto`, one per core if the source is long enough to gain from it. */
+/** How many threads hash, 1 to 256; default: `auto`, one per core if the source is long enough to gain from it. */
 export interface ThreadOptions {
   threads?: 'auto' | number
 }

@@ -35,8 +35,10 @@ const RAW_PREFIX = CID.createV1(RAW, Digest.create(BLAKE3, new Uint8Array(HASH_L
 const MULTIHASH_LEN = 2 + HASH_LEN
 
 /**
+ * Makes a CID of a BLAKE3 hash.
+ *
  * @param {Uint8Array} hash  32 bytes; copied
- * @param {number} [code]  multicodec of the content
+ * @param {number} [code]  multicodec of the content; default: `RAW`
  * @returns {CID} version 1
  */
 export function toCid (hash, code = RAW) {

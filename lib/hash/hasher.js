@@ -73,13 +73,17 @@ export class Hasher {
     this.#tree = new TreeBuilder(modeOf(options))
   }
 
-  /** @param {Uint8Array} key  32 bytes; copied */
+  /** Makes a hasher with a key. @param {Uint8Array} key  32 bytes; copied */
   static keyed (key) {
     assertBytesOf('key', key, KEY_LEN)
     return new Hasher({ key })
   }
 
-  /** @param {string} context  a hardcoded string, unique to the application and the use */
+  /**
+   * Makes a hasher that derives keys from the key material that it is given.
+   *
+   * @param {string} context  a hardcoded string, unique to the application and the use
+   */
   static deriveKey (context) {
     assertContext(context)
     return new Hasher({ context })
@@ -89,6 +93,8 @@ export class Hasher {
   get bytesHashed () { return this.#tree.size }
 
   /**
+   * Hashes more bytes.
+   *
    * @param {Uint8Array} bytes  not kept
    * @returns {this}
    */

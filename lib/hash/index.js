@@ -9,7 +9,9 @@ export { kernelName, warmup } from '../engine/kernel/index.js'
  * The `hashStream` of `baobox`. The first call loads its modules, which fails in a service worker: there `import()` is
  * not allowed. Source: HTML standard, "HostLoadImportedModule".
  *
- * @type {typeof import('../parallel/hash-source.js').hashStream}
+ * @param {import('../core/types.js').Source} source
+ * @param {Parameters<typeof import('../parallel/hash-source.js').hashStream>[1]} [options]
+ * @returns {Promise<Uint8Array<ArrayBuffer>>}
  */
 export async function hashStream (source, options) {
   const { hashStream } = await import('../parallel/hash-source.js')

@@ -23,6 +23,8 @@ export class OutputReader {
   get position () { return this.#position }
 
   /**
+   * Moves to a position in the output.
+   *
    * @param {number} position  0 to 2^53 - 1
    * @returns {this}
    */

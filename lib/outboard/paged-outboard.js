@@ -2,7 +2,7 @@
 // memory.
 
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../core/constants.js'
-import { HEADER_LEN, assertInteger, describe } from '../core/bytes.js'
+import { HEADER_LEN, assertInteger, assertOptions, describe } from '../core/bytes.js'
 import { assertKnownOptions } from '../core/options.js'
 import { PAGE_LEN, PageCache } from '../source/page-cache.js'
 import { assertOrder } from './pairs.js'
@@ -45,6 +45,7 @@ export const OUTBOARD_INFO = ['cid', 'size', 'groupLog', 'order', 'header', 'roo
  * @throws {BaoError} BAO_BAD_HEADER, BAO_SIZE_TOO_LARGE, only if the size is read from a header
  */
 export async function openOutboard (source, info) {
+  assertOptions('info', info, '{ cid, size, ... }')
   assertKnownOptions(info, OUTBOARD_INFO)
   const { size, groupLog = DEFAULT_GROUP_LOG, order = 'pre', header = false } = info
   const hash = parseRoot(info.cid)

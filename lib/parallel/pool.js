@@ -191,4 +191,4 @@ export const sharedPool = new Pool(startThread)
  *
  * @returns {Promise<void>} when they have ended
  */
-export const closeWorkers = () => sharedPool.close()
+export function closeWorkers () { return sharedPool.close() }

@@ -36,7 +36,11 @@ export async function openFile (path, check) {
   const handle = await withRoom(() => open(path, check === undefined ? 'r' : CHECKED))
   try {
     check?.(handle.fd)
-    return new OpenFile(path, handle, await handle.stat())
+    const stat = await handle.stat()
+    if (stat.isDirectory()) {
+      throw Object.assign(new Error(`${path} is a folder: give the path of a file`), { code: 'EISDIR' })
+    }
+    return new OpenFile(path, handle, stat)
   } catch (error) {
     await handle.close()
     throw error

@@ -8,7 +8,8 @@ import { chunkCount } from './geometry.js'
 
 /** @typedef {{ start: number, end: number }} ByteRange  bytes of a blob, `end` not included */
 /**
- * @typedef {{ start?: number, end?: number }} RangeLike  bytes, `end` not included; default: from the start, to the end
+ * @typedef {{ start?: number, end?: number }} RangeLike  bytes, `end` not included and at least `start`; default: from
+ *   the start, to the end
  */
 /** @typedef {ChunkRanges | RangeLike | RangeLike[]} RangesLike */
 
@@ -51,6 +52,8 @@ export class ChunkRanges {
   }
 
   /**
+   * Makes a set from its boundaries.
+   *
    * @param {Iterable<number | bigint>} boundaries  strictly increasing chunk indices: start, end, start, ... Numbers
    *   above 2^53 - 1 are beyond the end of any blob, and count as 2^53 - 1
    */
@@ -79,7 +82,7 @@ export class ChunkRanges {
 
   get isEmpty () { return this.boundaries.length === 0 }
 
-  /** @param {number} chunk */
+  /** True if the chunk is in the set. @param {number} chunk */
   has (chunk) {
     assertInteger('chunk', chunk)
     return this.#boundariesUpTo(chunk) % 2 === 1
@@ -99,16 +102,16 @@ export class ChunkRanges {
     return at % 2 === 1 && (at === this.boundaries.length || this.boundaries[at] >= end)
   }
 
-  /** @param {ChunkRanges} other */
+  /** The chunks that are in one of the two sets, or in both. @param {ChunkRanges} other */
   union (other) { return combine(this, other, (a, b) => a || b) }
 
-  /** @param {ChunkRanges} other */
+  /** The chunks that are in both sets. @param {ChunkRanges} other */
   intersect (other) { return combine(this, other, (a, b) => a && b) }
 
-  /** @param {ChunkRanges} other */
+  /** The chunks of this set that are not in the other one. @param {ChunkRanges} other */
   difference (other) { return combine(this, other, (a, b) => a && !b) }
 
-  /** @param {ChunkRanges} other */
+  /** True if both sets have the same chunks. @param {ChunkRanges} other */
   equals (other) {
     const [a, b] = [this.boundaries, other.boundaries]
     return a.length === b.length && a.every((boundary, i) => boundary === b[i])
@@ -208,7 +211,6 @@ export function toRanges (ranges) {
 /** The chunks of one range. @param {RangeLike} range */
 function chunksOf (range) {
   const { start, end } = toRange(range, 'ranges')
-  if (end < start) throw new RangeError(`"end" expected at least "start", ${start}, got ${end}`)
   const first = Math.floor(start / CHUNK_LEN)
   return { start: first, end: Math.max(Math.ceil(end / CHUNK_LEN), first + 1) }
 }
@@ -235,11 +237,11 @@ export function joined (ranges) {
 }
 
 /**
- * The `range` option of a caller. The end may be before the start: callers of this function decide whether that is an
- * error.
+ * The `range` option of a caller.
  *
  * @param {RangeLike | undefined} range @param {string} [name]  the name of the argument
  * @returns {ByteRange}
+ * @throws {TypeError | RangeError} also when the end is before the start
  */
 export function toRange (range = {}, name = 'range') {
   assertOptions(name, range, name === 'range' ? '{ start, end }' : 'ChunkRanges, { start, end } or an array of those')
@@ -249,6 +251,7 @@ export function toRange (range = {}, name = 'range') {
   }
   assertInteger('start', start)
   if (end !== Infinity) assertInteger('end', end)
+  if (end < start) throw new RangeError(`"end" expected at least "start", ${start}, got ${end}`)
   return { start, end }
 }
 

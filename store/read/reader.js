@@ -1,5 +1,5 @@
-// Reads the bytes of blobs, and verifies them. Small reads take a fast path; all others go piece by piece, as reads.js
-// says.
+// Reads the bytes of blobs, and verifies them: `get` and `bytes` of a store. Small reads take a fast path
+// (small-read.js); all others go piece by piece, as reads.js says.
 
 import { CHUNK_LEN } from '../../lib/core/constants.js'
 import { ChunkRanges, joined, toRange } from '../../lib/tree/ranges.js'
@@ -33,6 +33,7 @@ import { unverified, verified } from './verified/verified-pieces.js'
  * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:get`
  */
 /** @typedef {ReadOwnOptions & PassedOn} ReadOptions */
+/** @typedef {{ ranges: ByteRange[] | ChunkRanges, options: ReadOptions }} Asked  what the caller asks for */
 
 /**
  * @typedef {object} Wanted  one range of a blob to read
@@ -89,26 +90,9 @@ export class BlobReader {
   }
 
   /** @param {Uint8Array} root @param {Asked} asked @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
-  async * #get (root, asked) { yield * this.#toldPiecesOf(await this.#findAll(root, asked)) }
-
-  /** @param {Wanted[]} all */
-  #toldPiecesOf (all) {
-    return all[0]?.onProgress === undefined ? this.#piecesOf(all) : withProgress(this.#piecesOf(all), all)
-  }
-
-  /** @param {Wanted[]} all @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
-  async * #piecesOf (all) {
-    for (const wanted of all) {
-      const small = this.#smallReads.read(wanted)
-      const release = this.#protection.use(wanted.content.root)
-      try {
-        const bytes = await small
-        if (bytes === undefined) yield * this.#pieces(wanted)
-        else yield bytes
-      } finally {
-        release()
-      }
-    }
+  async * #get (root, asked) {
+    const all = await this.#findAll(root, asked)
+    yield * withProgress(this.#piecesOfAll(all), all)
   }
 
   /**
@@ -120,61 +104,10 @@ export class BlobReader {
   async bytes (cid, ranges, options) {
     const all = await this.#findAll(cid, askedOf(ranges, options))
     if (all.length === 1 && all[0].onProgress === undefined) return this.#bytesOf(all[0])
+    const pieces = this.#piecesOfAll(all.map(wanted => ({ ...wanted, reuse: false })))
     const parts = []
-    for await (const piece of this.#toldPiecesOf(all.map(wanted => ({ ...wanted, reuse: false })))) parts.push(piece)
+    for await (const piece of withProgress(pieces, all)) parts.push(piece)
     return concat(parts)
-  }
-
-  /** @param {Wanted} wanted @returns {Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>} */
-  #bytesOf (wanted) {
-    const small = this.#smallReads.read(wanted)
-    // A synchronous read does not need protection, because nothing else runs during it.
-    return small instanceof Uint8Array ? small : this.#bytesLater(wanted, small)
-  }
-
-  /** @param {Wanted} wanted @param {Promise<Uint8Array<ArrayBuffer> | undefined> | undefined} small */
-  async #bytesLater (wanted, small) {
-    const release = this.#protection.use(wanted.content.root)
-    try {
-      const bytes = await small
-      if (bytes !== undefined) return bytes
-      const pieces = []
-      for await (const piece of this.#pieces({ ...wanted, reuse: false })) pieces.push(piece)
-      // Copy a piece that is only a part of its buffer, because it would keep the whole buffer in memory.
-      return pieces.length === 1 && pieces[0].length === pieces[0].buffer.byteLength ? pieces[0] : concat(pieces)
-    } finally {
-      release()
-    }
-  }
-
-  /**
-   * Reads piece by piece, and waits for missing or damaged groups if they can be fetched. The caller protects the blob.
-   *
-   * @param {Wanted} wanted
-   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
-   */
-  #pieces (wanted) {
-    const { content: { databases, root, record }, start, end, verify, hops, signal } = wanted
-    const rest = (/** @type {number} */ given) => ChunkRanges.fromBytes(start + given, Math.max(start + given, end))
-    return this.#reads.retried(root, { notes: verify, hops, signal }).pieces(record, rest, (now, given) =>
-      this.#piecesFrom({ ...wanted, content: contentOf(databases, root, now), start: start + given }))
-  }
-
-  /** @param {Wanted} wanted @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
-  async * #piecesFrom ({ content: { root, record }, start, end, verify, reuse, hops, signal }) {
-    if (start >= end) return
-    const chunks = ChunkRanges.fromBytes(start, end)
-    const lost = await this.#access.missing(record, chunks)
-    // Yield the bytes before the first missing group before `supply` is asked for that group.
-    const [first = Infinity] = lost.boundaries
-    const range = { start, end: Math.min(end, record.size, first * CHUNK_LEN) }
-    const hasBeginning = range.start < range.end
-    if (!lost.isEmpty && !(this.#reads.canFetch(hops) && hasBeginning)) throw missing(root, record.size, lost)
-    if (!hasBeginning) return
-    const pieces = verify ? verified : unverified
-    const span = spanOf(chunks, record.size)
-    yield * this.#access.reading(root, record, span, view => pieces(view, range, { signal, reuse }))
-    if (!lost.isEmpty) throw missing(root, record.size, lost)
   }
 
   /**
@@ -217,9 +150,81 @@ export class BlobReader {
     const read = this.#reads.retried(root, { notes: verify, hops, signal })
     return this.#life.run(() => read.present(record, wanted))
   }
-}
 
-/** @typedef {{ ranges: ByteRange[] | ChunkRanges, options: ReadOptions }} Asked */
+  /** @param {Wanted} wanted @returns {Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>} */
+  #bytesOf (wanted) {
+    const small = this.#smallReads.read(wanted)
+    // A synchronous read does not need protection, because nothing else runs during it.
+    return small instanceof Uint8Array ? small : this.#bytesLater(wanted, small)
+  }
+
+  /** @param {Wanted} wanted @param {Promise<Uint8Array<ArrayBuffer> | undefined> | undefined} small */
+  async #bytesLater (wanted, small) {
+    const release = this.#protection.use(wanted.content.root)
+    try {
+      const bytes = await small
+      if (bytes !== undefined) return bytes
+      const pieces = []
+      for await (const piece of this.#pieces({ ...wanted, reuse: false })) pieces.push(piece)
+      // Copy a piece that is only a part of its buffer, because it would keep the whole buffer in memory.
+      return pieces.length === 1 && pieces[0].length === pieces[0].buffer.byteLength ? pieces[0] : concat(pieces)
+    } finally {
+      release()
+    }
+  }
+
+  /** @param {Wanted[]} all @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
+  async * #piecesOfAll (all) {
+    for (const wanted of all) {
+      const small = this.#smallReads.read(wanted)
+      const release = this.#protection.use(wanted.content.root)
+      try {
+        const bytes = await small
+        if (bytes === undefined) yield * this.#pieces(wanted)
+        else yield bytes
+      } finally {
+        release()
+      }
+    }
+  }
+
+  /**
+   * Reads piece by piece, and waits for missing or damaged groups if they can be fetched. The caller protects the blob.
+   *
+   * @param {Wanted} wanted
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+   */
+  #pieces (wanted) {
+    const { content: { root, record }, start, end, verify, hops, signal } = wanted
+    const rest = (/** @type {number} */ given) => ChunkRanges.fromBytes(start + given, Math.max(start + given, end))
+    return this.#reads.retried(root, { notes: verify, hops, signal }).pieces(record, rest, (now, given) =>
+      this.#piecesOnce({ ...wanted, content: contentOf(this.#databases, root, now), start: start + given }))
+  }
+
+  /**
+   * Reads piece by piece, up to the first missing or damaged group. If missing groups cannot be fetched, it reads
+   * nothing.
+   *
+   * @param {Wanted} wanted
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+   * @throws {BaoError} STORE_MISSING, STORE_CORRUPT
+   */
+  async * #piecesOnce ({ content: { root, record }, start, end, verify, reuse, hops, signal }) {
+    if (start >= end) return
+    const chunks = ChunkRanges.fromBytes(start, end)
+    const lost = await this.#access.missing(record, chunks)
+    // Yield the bytes before the first missing group before `supply` is asked for that group.
+    const [first = Infinity] = lost.boundaries
+    const range = { start, end: Math.min(end, record.size, first * CHUNK_LEN) }
+    const hasBeginning = range.start < range.end
+    if (!lost.isEmpty && !(this.#reads.canFetch(hops) && hasBeginning)) throw missing(root, record.size, lost)
+    if (!hasBeginning) return
+    const pieces = verify ? verified : unverified
+    const span = spanOf(chunks, record.size)
+    yield * this.#access.reading(root, record, span, view => pieces(view, range, { signal, reuse }))
+    if (!lost.isEmpty) throw missing(root, record.size, lost)
+  }
+}
 
 /**
  * @param {RangesLike} [ranges] @param {ReadOptions} [options]
@@ -240,11 +245,18 @@ const chunksOf = ranges => ranges instanceof ChunkRanges
   : ranges.reduce((all, { start, end }) => all.union(ChunkRanges.fromBytes(start, end)), ChunkRanges.none)
 
 /**
+ * Reports progress, if the caller wants that.
+ *
+ * @param {AsyncGenerator<Uint8Array<ArrayBuffer>>} pieces @param {Wanted[]} all  the ranges of the pieces
+ */
+const withProgress = (pieces, all) => all[0]?.onProgress === undefined ? pieces : reported(pieces, all)
+
+/**
  * Reports progress after the caller is done with a piece.
  *
- * @param {AsyncIterable<Uint8Array<ArrayBuffer>>} pieces @param {Wanted[]} all  the ranges of the pieces; at least one
+ * @param {AsyncIterable<Uint8Array<ArrayBuffer>>} pieces @param {Wanted[]} all  at least one
  */
-async function * withProgress (pieces, all) {
+async function * reported (pieces, all) {
   const total = all.reduce((len, { start, end, content }) =>
     len + Math.max(0, Math.min(end, content.record.size) - start), 0)
   let done = 0

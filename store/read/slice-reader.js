@@ -162,7 +162,6 @@ export class SliceReader {
     const { groupLog = GROUP_LOG, range, hops, signal } = part
     assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
     const { start, end } = toRange(range)
-    if (end < start) throw new RangeError(`"end" expected at least "start", ${start}, got ${end}`)
     return this.#outboardPart(parseRoot(cid, 'cid'), { groupLog, start, end, hops, signal })
   }
 

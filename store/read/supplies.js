@@ -24,8 +24,8 @@ import { SupplyCall, Turns } from './supply-call.js'
 
 /** A call of `supply` asks for this many chunks (1 MiB), even if the read that needs them wants fewer. */
 const FIRST_CHUNKS = (1 << 20) / CHUNK_LEN
-/** If reads go on where the last call has ended, the next call asks for twice as much, but at most for 8 MiB. */
-const MAX_CHUNKS = (1 << 23) / CHUNK_LEN
+/** If reads go on where the last call has ended, the next call asks for twice as much, but at most for 64 MiB. */
+const MAX_CHUNKS = (1 << 26) / CHUNK_LEN
 const FIRST_GROUP = new ChunkRanges([0, 2 ** GROUP_LOG])
 /**
  * The end of a blob is fetched at most this often. It is fetched again when the size turns out to differ from the
@@ -47,9 +47,9 @@ export const DEFAULT_MISS_AGE = 5000
  *
  * @callback Supply
  * @param {CID} cid
- * @param {ChunkRanges} ranges  whole groups of the blob, 8 MiB at most. A read that needs more asks again. If the store
- *   has nothing of the blob, the ranges may go beyond its end, and have its last chunk, too, which proves the size
- *   (`ChunkRanges.last`)
+ * @param {ChunkRanges} ranges  whole groups of the blob, 64 MiB at most. A read that needs more asks again. If the
+ *   store has nothing of the blob, the ranges may go beyond its end, and have its last chunk, too, which proves the
+ *   size (`ChunkRanges.last`)
  * @param {SupplyOptions} options
  * @returns {Promise<Source | undefined>} a slice of exactly these ranges, at group log 4 and with a header; undefined
  *   if the blob, or this part of it, is nowhere. STORE_NOT_FOUND and STORE_MISSING say the same. If the slice fails,
@@ -202,7 +202,8 @@ export class Supplies {
   async #proveSize (root, record, options) {
     let now = record
     for (let proofs = 0; now !== undefined && !now.sizeProven && proofs < MAX_PROOFS; proofs++) {
-      await this.fetch(root, now, ChunkRanges.last.canonical(now.size).roundToGroups(GROUP_LOG), options)
+      const end = ChunkRanges.last.canonical(now.size).roundToGroups(GROUP_LOG)
+      await this.fetch(root, now, end, { ...options, readsAhead: false }) // It must not count as a read of the end.
       now = await this.#catalog.get(root)
     }
     if (!now?.sizeProven) throw new Error(`the slices that "supply" gave of ${toCid(root)} do not prove its size`)
@@ -262,7 +263,7 @@ export class Supplies {
       // If this fails, the next read begins the call.
       if (readsAhead && call.isWanted) await this.#readAhead(root, call).catch(() => {})
     }, reason => call.abort(reason)).then(() => undefined, error => {
-      if (isMiss(error)) this.#noteMiss(name, call, { error, isWhole: record === undefined && call.kept.isEmpty })
+      if (isMiss(error)) this.#noteMiss(name, call, { error, isNowhere: record === undefined && call.kept.isEmpty })
       return error ?? new Error('"supply" has failed')
     }).then(error => {
       end()
@@ -361,10 +362,10 @@ export class Supplies {
 
   /**
    * @param {string} name @param {SupplyCall} call
-   * @param {{ error: unknown, isWhole: boolean }} found  `isWhole`: true if there is nothing of the blob
+   * @param {{ error: unknown, isNowhere: boolean }} found  `isNowhere`: true if there is nothing of the blob
    */
-  #noteMiss (name, { ranges: asked, kept, hops }, { error, isWhole }) {
-    const ranges = isWhole ? ChunkRanges.all : asked.difference(kept)
+  #noteMiss (name, { ranges: asked, kept, hops }, { error, isNowhere }) {
+    const ranges = isNowhere ? ChunkRanges.all : asked.difference(kept)
     this.#misses.set(name, { error, ranges, hops, until: performance.now() + this.#maxMissAge })
   }
 }

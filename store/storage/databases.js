@@ -66,6 +66,8 @@ export class Databases {
   /** Ids whose data is deleted but whose notes still exist. Each entry is one note. */
   #noted = /** @type {GivenUpData[][]} */ ([])
   #notedCount = 0
+  /** Ids under which a call may still write data, even if another call has given them up. Their notes stay. */
+  #inUse = /** @type {Set<number>} */ (new Set())
   /** Ids whose data this process is deleting, with the number of their notes. */
   #deleting = /** @type {Map<number, number>} */ (new Map())
   /** Ids whose data must be deleted later, by the first id of their note. */
@@ -136,16 +138,10 @@ export class Databases {
   }
 
   /**
-   * The maximum length of an extent, in bytes. A cell is a multiple of it. LevelDB takes longer for a longer value.
-   * IndexedDB takes the same time for 64 KiB as for 256 KiB.
+   * The maximum length of an extent, in bytes. A cell is a multiple of it. LevelDB takes longer for a longer value. In
+   * IndexedDB, a long extent is a Blob, of which a small read reads only a part.
    */
-  get extentLen () { return this.#kind === 'IndexedDB' ? CELL_LEN : CELL_LEN / 4 }
-
-  /**
-   * How many extents a reader asks for at a time, so that 4 MiB are in memory. Undefined for one: LevelDB then reads
-   * ahead by itself. So does browser-level, but a hundred entries, which takes 25 MiB and up to 1.6 times as long.
-   */
-  get extentsAhead () { return this.#kind === 'IndexedDB' ? 16 : undefined }
+  get extentLen () { return this.#kind === 'IndexedDB' ? CELL_LEN : CELL_LEN / 16 }
 
   /** Options for a batch that must reach the disk before it counts as done, if the store syncs. */
   get syncBatch () { return { sync: this.isSync } }
@@ -273,11 +269,24 @@ export class Databases {
   }
 
   /**
+   * Keeps the note of an id, if another call gives the id up: the caller may write data under the id after that call
+   * has deleted the data. An interruption then leaves data that the note names.
+   *
+   * @param {number} id
+   */
+  keepNote (id) { this.#inUse.add(id) }
+
+  /** Ends what `keepNote` has begun. By then, the caller has deleted what it wrote. @param {number} id */
+  freeNote (id) { this.#inUse.delete(id) }
+
+  /**
    * Removes the notes of ids whose data is deleted. It syncs the deletions first, because a power cut could otherwise
    * bring back data that neither a record nor a note names.
    */
   async dropNotes () {
-    const deleted = this.#noted.splice(0)
+    const isInUse = (/** @type {GivenUpData[]} */ givenUp) => givenUp.some(({ id }) => this.#inUse.has(id))
+    const deleted = this.#noted.filter(givenUp => !isInUse(givenUp))
+    this.#noted = this.#noted.filter(isInUse)
     this.#notedCount = 0
     if (deleted.length === 0) return
     await this.syncDeletions()

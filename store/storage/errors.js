@@ -13,7 +13,8 @@ export const absentError = location => new BaoError('STORE_ABSENT', `there is no
 
 /** @param {string} location @param {{ pid?: number, cause?: unknown }} [why]  `pid`: of the store's owner */
 export function lockedError (location, { pid, cause } = {}) {
-  const who = pid === undefined ? 'somebody' : `process ${pid}`
+  const isOwn = pid !== undefined && pid === globalThis.process?.pid
+  const who = pid === undefined ? 'somebody' : isOwn ? 'this process' : `process ${pid}`
   const text = `${who} has the store at ${location} open, or is rescuing it`
   return new BaoError('STORE_LOCKED', text, { location, pid, cause })
 }
@@ -217,14 +218,13 @@ export function asWriteFailed (error) {
 /** @param {string} location @param {unknown} cause */
 export function notReopened (location, cause) {
   const { message } = /** @type {Error} */ (cause)
-  const text = `a write failed, and a database of the store at ${location} could not be opened again: ${message}`
+  const text = `a database of the store at ${location} could not be opened again: ${message}`
   return new BaoError('STORE_WRITE_FAILED', text, { location, cause })
 }
 
-/** @param {string} location @param {unknown} cause  the write that failed first */
+/** @param {string} location @param {unknown} [cause]  the write that failed first, if one has */
 export function acknowledgedLost (location, cause) {
-  const text = `after a failed write the store at ${location} lacks writes that it had acknowledged: ` +
-    'open it again and run fsck'
+  const text = `the store at ${location} lacks writes that it had acknowledged: open it again and run fsck`
   return new BaoError('STORE_WRITE_FAILED', text, { location, cause })
 }
 
@@ -236,7 +236,7 @@ export function movedError (location) {
 
 /** @param {unknown} cause */
 export function reopened (cause) {
-  const text = 'the read ended because the store opened a database again after a failed write: read again'
+  const text = 'the read ended because the store opened a database again: read again'
   return new BaoError('STORE_REOPENED', text, { cause })
 }
 
@@ -253,7 +253,7 @@ export function isNotOpen (error) {
  */
 export function corrupt (root, size, cause) {
   const { start, len } = bytesInDoubt(cause, size)
-  const text = `bytes ${start}-${start + len} of ${toCid(root)} are damaged`
+  const text = `bytes ${start}-${start + len} of ${toCid(root)} are damaged: receive them, or put the blob again`
   return new BaoError('STORE_CORRUPT', text, { cid: toCid(root), start, len, cause })
 }
 

@@ -25,8 +25,8 @@ import { offsetOfExtent } from '../storage/format/keys.js'
  * @property {[node: number, pair: Uint8Array][]} pairs  the pairs of all parents inside it, down to the group level
  */
 
-/** Bytes of extents in one write. A longer write makes the database move its memory. */
-const PUTS_LEN = 1 << 20
+/** Bytes of extents in one write. IndexedDB writes four Blobs together up to 1.5 times as fast as each alone. */
+const PUTS_LEN = 1 << 22
 /** Bytes of a blob file between two writes of pages. */
 const PAGES_EACH = 1 << 28
 /** Bytes of a blob file between two syncs while it is written. At the end, the disk would have to write all at once. */

@@ -1,16 +1,16 @@
 // Puts whole blobs: writes their bytes under a new id before the hash is known, and then commits the record.
 
-import { eitherOf } from '../../lib/source/async-util.js'
-import { contentOf } from '../storage/content/content-of.js'
 import { multihashOf, toCid } from '../../lib/hash/cid.js'
+import { nameOf } from '../../lib/hash/roots.js'
+import { eitherOf } from '../../lib/source/async-util.js'
 import { cancelSource, toPieces } from '../../lib/source/source.js'
+import { rangesLen } from '../../lib/tree/ranges.js'
+import { assertFormat, assertMayBeWeak, assertName, tagPropertiesFrom } from '../catalog/names/tag-target.js'
+import { TempTag } from '../gc/protection.js'
+import { contentOf } from '../storage/content/content-of.js'
+import { fullError } from '../storage/errors.js'
 import { Expectation } from './expectation.js'
 import { IncomingBlob } from './incoming-blob.js'
-import { TempTag } from '../gc/protection.js'
-import { assertFormat, assertMayBeWeak, assertName, lastingFrom } from '../catalog/names/tag-target.js'
-import { fullError } from '../storage/errors.js'
-import { rangesLen } from '../../lib/tree/ranges.js'
-import { nameOf } from '../../lib/hash/roots.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { AppendedBlob } from './append/appended-blob.js' */
@@ -95,12 +95,14 @@ export const PUT_OPTIONS = [
  */
 
 /**
- * Says under which names a blob is put, and where its bytes are kept.
+ * Says which blob is expected, under which names it is put, and where its bytes are kept.
  *
  * @typedef {object} PutPlan
+ * @property {Expectation} expected
  * @property {string | TempTag} [tag]
  * @property {TagFormat} format  of the tag
- * @property {(now: number) => Pick<Tag, 'weak' | 'meta' | 'expires'>} lasting  returns the tag's other properties
+ * @property {(now: number) => Pick<Tag, 'weak' | 'meta' | 'expires'>} propertiesAt  returns the tag's other properties.
+ *   `now`: when the tag is set, in milliseconds since 1970
  * @property {Uint8Array} [alias]  a multihash of the bytes by another hash function. It becomes a name of the blob
  * @property {string} [path]
  * @property {MakeBlob} [makeBlob]
@@ -170,27 +172,18 @@ export class BlobWriter {
    * @returns {Promise<PutResult>}
    */
   putFilled (options, { writeBytes, makeBlob, path, closing, cancel }) {
-    const { signal, tag, format = 'raw', weak, meta, ttl, expires, recheck = false, ...rest } = options
-    const { alwaysRead = false, alias: aliasCid, ...expectation } = rest
     return this.#activity.run(async () => {
       let isReading = false
       const read = (/** @type {AnyNewBlob} */ blob) => {
         isReading = true
-        return writeBytes(blob, eitherOf(signal, closing?.signal))
+        return writeBytes(blob, eitherOf(options.signal, closing?.signal))
       }
       try {
-        const alias = aliasCid === undefined ? undefined : assertAlias(aliasCid)
-        assertFormat(format)
-        if (tag instanceof TempTag) tag.assertOf(this.#protection)
-        else if (tag !== undefined) assertName('tag', tag)
-        const lasting = { weak, meta, ttl, expires }
-        if (weak) assertMayBeWeak({ format })
-        if (typeof tag !== 'string') assertNothing(lasting)
-        const expected = new Expectation(expectation)
-        const plan = { tag, format, lasting: lastingFrom(lasting), alias, path, makeBlob, recheck, signal }
-        const root = alwaysRead ? undefined : expected.root
-        const result = root && await this.#putUnread(root, expected, plan)
-        return result ?? await this.#putRead(read, expected, plan)
+        const { alwaysRead = false, ...rest } = options
+        const plan = this.#planOf({ ...rest, path, makeBlob })
+        const root = alwaysRead ? undefined : plan.expected.root
+        const result = root && await this.#putUnread(root, plan)
+        return result ?? await this.#putRead(read, plan)
       } finally {
         if (!isReading) cancel()
       }
@@ -198,19 +191,38 @@ export class BlobWriter {
   }
 
   /**
+   * Checks the options of a put.
+   *
+   * @param {Omit<PutOptions, 'alwaysRead' | 'onProgress'> & Pick<Filling, 'path' | 'makeBlob'>} options
+   * @returns {PutPlan}
+   * @throws {TypeError | RangeError}
+   */
+  #planOf ({ tag, format = 'raw', weak, meta, ttl, expires, expect, size, alias, recheck = false, ...rest }) {
+    const multihash = alias === undefined ? undefined : assertAlias(alias)
+    assertFormat(format)
+    if (tag instanceof TempTag) tag.assertOf(this.#protection)
+    else if (tag !== undefined) assertName('tag', tag)
+    const properties = { weak, meta, ttl, expires }
+    if (weak) assertMayBeWeak({ format })
+    if (typeof tag !== 'string') assertNoTagProperties(properties)
+    const expected = new Expectation({ expect, size })
+    return { expected, tag, format, propertiesAt: tagPropertiesFrom(properties), alias: multihash, recheck, ...rest }
+  }
+
+  /**
    * Puts a blob whose hash the caller knows, without reading the source, if the store already has the blob.
    *
-   * @param {Uint8Array} root @param {Expectation} expected @param {PutPlan} plan
+   * @param {Uint8Array} root @param {PutPlan} plan
    * @returns {Promise<PutResult | undefined>} undefined when the source must be read
    */
-  async #putUnread (root, expected, plan) {
+  async #putUnread (root, plan) {
     plan.signal?.throwIfAborted()
     const release = this.#protection.use(root)
     try {
       return await this.#locks.run(nameOf(root), async () => {
         const { record } = await this.#catalog.find(root)
         if (record === undefined || !await this.#needsNoWrite(root, record, plan)) return undefined
-        expected.assertSize(record.size)
+        plan.expected.assertSize(record.size)
         if (plan.tag instanceof TempTag) plan.tag.add(root, { format: plan.format })
         return this.#putAgain(root, record, plan)
       })
@@ -223,17 +235,18 @@ export class BlobWriter {
    * Puts a blob whose source must be read.
    *
    * @param {(blob: AnyNewBlob) => Promise<void>} read  writes the bytes of the source to the blob
-   * @param {Expectation} expected @param {PutPlan} plan
+   * @param {PutPlan} plan
    * @returns {Promise<PutResult>}
    */
-  async #putRead (read, expected, plan) {
+  async #putRead (read, plan) {
+    const { expected } = plan
     const databases = this.#databases
-    const isElsewhere = plan.path !== undefined
+    const isReference = plan.path !== undefined
     const id = await databases.ids.newId()
     /** @param {number} size  bytes */
     const assertSizeAllowed = size => {
       expected.assertSizeAllowed(size)
-      if (!isElsewhere && size > this.#quota.limit) throw fullError(size, this.#quota.limit)
+      if (!isReference && size > this.#quota.limit) throw fullError(size, this.#quota.limit)
     }
     const made = await plan.makeBlob?.(id, assertSizeAllowed).catch(error => {
       databases.ids.release(id)
@@ -251,10 +264,10 @@ export class BlobWriter {
       if (plan.tag instanceof TempTag) plan.tag.add(root, { format: plan.format })
       /** @param {ChunkRanges} present */
       const lenBeyond = present =>
-        isElsewhere ? 0 : Math.max(0, blob.size - blob.sharedLen - rangesLen(present, blob.size))
+        isReference ? 0 : Math.max(0, blob.size - blob.sharedLen - rangesLen(present, blob.size))
       const reservation = await this.#evictor.reserve(root, lenBeyond)
       try {
-        return await this.#locks.run(nameOf(root), () => this.#adopt(id, root, blob, { ...plan, reservation }))
+        return await this.#locks.run(nameOf(root), () => this.#commit(id, root, blob, { ...plan, reservation }))
       } finally {
         reservation.release()
       }
@@ -275,7 +288,7 @@ export class BlobWriter {
    * @param {PutPlan & { reservation: Reservation }} plan
    * @returns {Promise<PutResult>}
    */
-  async #adopt (id, root, blob, plan) {
+  async #commit (id, root, blob, plan) {
     const { isThere, record: before } = await this.#catalog.find(root)
     const isWhole = before !== undefined && await this.#isWhole(root, before, plan)
     if (isWhole && await this.#mayStay(root, before, plan)) {
@@ -398,16 +411,16 @@ export function assertAlias (alias) {
  * @param {Uint8Array} root @param {PutPlan} plan @param {number} now  milliseconds since 1970
  * @returns {Tag | undefined}
  */
-const tagOf = (root, { tag, format, lasting }, now) =>
-  typeof tag === 'string' ? { name: tag, root, format, ...lasting(now) } : undefined
+const tagOf = (root, { tag, format, propertiesAt }, now) =>
+  typeof tag === 'string' ? { name: tag, root, format, ...propertiesAt(now) } : undefined
 
 /**
  * Throws if there are properties for a tag, but no named tag that could have them.
  *
- * @param {Record<string, unknown>} lasting
+ * @param {Pick<PutOptions, 'weak' | 'meta' | 'ttl' | 'expires'>} properties
  */
-function assertNothing (lasting) {
-  const given = Object.entries(lasting).find(([, value]) => value !== undefined)
+export function assertNoTagProperties (properties) {
+  const given = Object.entries(properties).find(([, value]) => value !== undefined)
   if (given === undefined) return
   throw new TypeError(`"${given[0]}" needs a "tag" that is a name: give one, or leave out "${given[0]}"`)
 }

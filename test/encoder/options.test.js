@@ -70,6 +70,13 @@ describe('the name of a blob in options of the encoder', () => {
     })
   }
 
+  it('openOutboard refuses an outboard of which nothing is known', async () => {
+    for (const info of [undefined, null, 5, root]) {
+      const { message } = await errorOf(() => openOutboard(outboard.bytes, info))
+      expect(message).to.match(/^"info" expected \{ cid, size, \.\.\. \}, got /)
+    }
+  })
+
   it('writeOutboard returns it as `root` and `cid`, and takes the `cid` of `append` in any form', async () => {
     const options = { order: 'post' }
     for (const name of [{ cid: outboard.root }, { cid: `${outboard.cid}` }]) {

@@ -24,6 +24,13 @@ describe('store: arguments', () => {
         await expectSlip('end', () => store.bytes(cid, { end: bad }))
         await expectSlip('start', () => collect(store.slice(cid, { start: bad })))
       }
+      const reversed = { start: 5, end: 3 }
+      for (const ranges of [reversed, [{ start: 0, end: 1 }, reversed]]) {
+        await expectSlip('end', () => store.bytes(cid, ranges), [RangeError])
+        await expectSlip('end', () => collect(store.get(cid, ranges)), [RangeError])
+        await expectSlip('end', () => collect(store.slice(cid, ranges)), [RangeError])
+        await expectSlip('end', () => store.missing(cid, ranges), [RangeError])
+      }
       await expectSlip('ranges', () => collect(store.slice(cid, [0, 5])))
       await expectSlip('ranges', () => store.missing(cid, 5))
     })

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { hash } from '../../lib/index.js'
 import { same } from '../support/bytes.js'
 import { MIB } from '../support/constants.js'
-import { strideAtEffort } from '../support/effort.js'
+import { pairsOf, someOf, strideAtEffort } from '../support/effort.js'
 import { collect, errorOf, listed, ragged, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { idsIn } from '../support/store/inspect.js'
@@ -119,28 +119,27 @@ describe('store: close()', () => {
       'compose with a source': store => store.compose([{ cid: root, end: 1000 }, { source: stream(ragged(large, 4)) }]),
       compose: store => store.compose([{ cid: root }, { cid: root }])
     }
-    for (const [what, job] of Object.entries(jobs)) {
-      for (let turns = 0; turns < 20; turns += strideAtEffort()) {
-        const { store, place, data } = await newStore()
-        await store.put(bytes)
-        const working = errorOf(job(store))
-        for (let i = 0; i < turns; i++) await new Promise(resolve => setTimeout(resolve))
-        await store.close()
-        const again = await place.open()
-        let isLate = false
-        const { batch } = data
-        data.batch = function (...args) {
-          isLate = true
-          return batch.apply(this, args)
-        }
-        const error = await working
-        if (error) expect(error).to.include({ code: 'STORE_CLOSED' })
-        expect(isLate, `${what}, after ${turns} turns`).to.equal(false)
-        expect(await again.fsck(), `${what}, after ${turns} turns`).to.include({ isSound: true })
-        delete data.batch
-        await again.close()
-        await expectNoOrphans(place)
+    const moments = someOf(Array.from({ length: 20 }, (_, turns) => turns))
+    for (const [[what, job], turns] of pairsOf(Object.entries(jobs), moments)) {
+      const { store, place, data } = await newStore()
+      await store.put(bytes)
+      const working = errorOf(job(store))
+      for (let i = 0; i < turns; i++) await new Promise(resolve => setTimeout(resolve))
+      await store.close()
+      const again = await place.open()
+      let isLate = false
+      const { batch } = data
+      data.batch = function (...args) {
+        isLate = true
+        return batch.apply(this, args)
       }
+      const error = await working
+      if (error) expect(error).to.include({ code: 'STORE_CLOSED' })
+      expect(isLate, `${what}, after ${turns} turns`).to.equal(false)
+      expect(await again.fsck(), `${what}, after ${turns} turns`).to.include({ isSound: true })
+      delete data.batch
+      await again.close()
+      await expectNoOrphans(place)
     }
   })
 

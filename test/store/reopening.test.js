@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { BaoError, hash } from '../../lib/index.js'
 import { same } from '../support/bytes.js'
 import { MIB } from '../support/constants.js'
+import { pairsOf } from '../support/effort.js'
 import { collect, errorOf, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { LAYOUT_VERSION, changeState, idsIn, stateEntry } from '../support/store/inspect.js'
@@ -120,26 +121,25 @@ describe('store: open()', () => {
           await store.receive(root, sliceOf(bytes, { start: 0, end: MIB }), { start: 0, end: MIB })
         }
       ]
-      for (const change of afterwards) {
-        for (const [read, expected] of [
-          [() => store.get(root), bytes], [() => store.get(root, undefined, { verify: false }), bytes],
-          [() => store.slice(root), slice]
-        ]) {
-          await store.put(bytes)
-          const pieces = read()
-          const { value } = await pieces.next()
-          let at = value.length
-          await change()
-          const error = await errorOf(async () => {
-            for await (const piece of pieces) {
-              if (!same(piece, expected.subarray(at, at + piece.length))) expect.fail(`bytes at ${at} are wrong`)
-              at += piece.length
-            }
-          })
-          // Nothing is damaged, so the error must not say so.
-          if (error) expect(error.code, error.stack).to.be.oneOf(['STORE_NOT_FOUND', 'STORE_CHANGED'])
-          else expect(at).to.equal(expected.length)
-        }
+      const reads = /** @type {[() => AsyncGenerator<Uint8Array>, Uint8Array][]} */ ([
+        [() => store.get(root), bytes], [() => store.get(root, undefined, { verify: false }), bytes],
+        [() => store.slice(root), slice]
+      ])
+      for (const [change, [read, expected]] of pairsOf(afterwards, reads)) {
+        await store.put(bytes)
+        const pieces = read()
+        const { value } = await pieces.next()
+        let at = value.length
+        await change()
+        const error = await errorOf(async () => {
+          for await (const piece of pieces) {
+            if (!same(piece, expected.subarray(at, at + piece.length))) expect.fail(`bytes at ${at} are wrong`)
+            at += piece.length
+          }
+        })
+        // Nothing is damaged, so the error must not say so.
+        if (error) expect(error.code, error.stack).to.be.oneOf(['STORE_NOT_FOUND', 'STORE_CHANGED'])
+        else expect(at).to.equal(expected.length)
       }
     })
 

@@ -71,3 +71,8 @@ export function placed (bytes, offset) {
 }
 
 export const OFFSETS = [0, 1, 2, 3]
+
+/** Bytes whose slice() is no copy, as that of a Buffer in Node.js. */
+export class LikeBuffer extends Uint8Array {
+  slice (start, end) { return this.subarray(start, end) }
+}

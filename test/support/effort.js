@@ -28,6 +28,18 @@ export function waysInTurn () {
 }
 
 /**
+ * Makes the functions that declare the tests of several kinds, all of which have the same tests. At EFFORT=1 and above,
+ * each kind has all of them; below, the first kind has the first test, the second one the second, and so on around.
+ *
+ * @param {number} count  of kinds
+ * @returns {((title: string, run: () => Promise<void>) => void)[]}  one for each kind, instead of `it`
+ */
+export const testsInTurn = count => Array.from({ length: count }, (_, kind) => {
+  let tests = 0
+  return (title, run) => { if (EFFORT >= 1 || tests++ % count === kind) it(title, run) }
+})
+
+/**
  * Returns all pairs of two lists at EFFORT=1 and above; below, just enough pairs that each item is in one.
  *
  * @template A, B

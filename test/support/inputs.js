@@ -57,11 +57,23 @@ let keptLen = 0
 export function noise (len, seed = 1) {
   const found = kept.get(seed)
   if (found !== undefined && found.length >= len) return found.slice(0, len)
-  const bytes = new Uint8Array(len)
-  GENERATORS.xs(bytes, seed)
+  const bytes = wordsOf(len, seed)
   if (len < MIN_KEPT) return bytes
   keep(seed, bytes)
   return bytes.slice()
+}
+
+/** The generator `xs`, of which each number gives four bytes: a fourth of the time. */
+function wordsOf (len, seed) {
+  const words = new Uint32Array(Math.ceil(len / 4))
+  let s = seed >>> 0 || 0x9e3779b9
+  for (let i = 0; i < words.length; i++) {
+    s ^= s << 13
+    s ^= s >>> 17
+    s ^= s << 5
+    words[i] = s
+  }
+  return new Uint8Array(words.buffer, 0, len)
 }
 
 function keep (seed, bytes) {

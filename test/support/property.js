@@ -18,7 +18,8 @@ export async function holds (name, property, runs = 100) {
   if (result.failed) {
     const entry = JSON.stringify({ seed: result.seed, path: result.counterexamplePath })
     const hint = `To keep this case, add to "${name}" in seeds.json: ${entry}`
-    throw new Error(`${fc.defaultReportMessage(result)}\n\n${hint}`, { cause: result.errorInstance })
+    const error = result.errorInstance
+    throw new Error(`${fc.defaultReportMessage(result)}\n\n${error?.stack ?? error}\n\n${hint}`, { cause: error })
   }
 }
 

@@ -1,22 +1,29 @@
 // Finds the types and options in the signatures of entry points.
 
+import { dirname } from 'node:path'
 import ts from 'typescript'
 
 const OPTIONS = { module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2022, skipLibCheck: true, types: [] }
 
 /**
- * @param {string} file  the declarations of an entry point
+ * @param {string[]} files  the declarations of all entry points
  * @param {string} root  the folder of all declarations of the package
  * @returns {string[]} types of the package that signatures mention but that cannot be imported, and where they are
- *   mentioned. Constructors are left out: their arguments come from the package itself
+ *   mentioned. A type whose file is below the folder of the entry point must be an export of it, any other type an
+ *   export of any entry point. Constructors are left out: their arguments come from the package itself
  */
-export function unnamedTypes (file, root) {
-  const program = ts.createProgram([file], OPTIONS)
+export function unnamedTypes (files, root) {
+  const program = ts.createProgram(files, OPTIONS)
   const checker = program.getTypeChecker()
+  const exportsOf = file => checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(file)))
+  const all = new Set(files.flatMap(exportsOf).map(({ name }) => name))
+  return files.flatMap(file => unnamedIn(file, { all, checker, exported: exportsOf(file), root }))
+}
+
+function unnamedIn (file, { all, checker, exported, root }) {
   const resolved = symbol => symbol && symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
-  const isOurs = symbol =>
-    symbol?.declarations?.some(declaration => declaration.getSourceFile().fileName.startsWith(root))
-  const exported = checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(file)))
+  const isIn = (symbol, folder) =>
+    symbol?.declarations?.some(declaration => declaration.getSourceFile().fileName.startsWith(`${folder}/`))
   const names = new Set(exported.map(({ name }) => name))
   const unnamed = []
   // The loop adds types that a type mentions; a set also iterates over items that are added during the iteration.
@@ -25,9 +32,9 @@ export function unnamedTypes (file, root) {
     const look = node => {
       if (ts.isConstructorDeclaration(node)) return
       const type = mentioned(node)
-      if (isOurs(type) && !(type.flags & ts.SymbolFlags.TypeParameter)) {
+      if (isIn(type, root) && !(type.flags & ts.SymbolFlags.TypeParameter)) {
         if (names.has(type.name)) symbols.add(type)
-        else unnamed.push(`${type.name}, of ${symbol.name}`)
+        else if (isIn(type, dirname(file)) || !all.has(type.name)) unnamed.push(`${type.name}, of ${symbol.name}`)
       }
       ts.forEachChild(node, look)
     }
@@ -39,6 +46,24 @@ export function unnamedTypes (file, root) {
     const name = ts.isTypeReferenceNode(node) ? node.typeName : ts.isImportTypeNode(node) ? node.qualifier : undefined
     return name && resolved(checker.getSymbolAtLocation(ts.isQualifiedName(name) ? name.right : name))
   }
+}
+
+/**
+ * @param {string[]} files  the declarations of all entry points
+ * @returns {string[]} functions and methods whose comment editors cannot show: `BlobStore.put`, ...
+ */
+export function undocumentedCalls (files) {
+  const program = ts.createProgram(files, OPTIONS)
+  const checker = program.getTypeChecker()
+  const isBare = symbol => ts.displayPartsToString(symbol.getDocumentationComment(checker)) === ''
+  const methodsOf = ({ name, members, exports }) => [...members?.values() ?? [], ...exports.values()]
+    .filter(member => member.flags & ts.SymbolFlags.Method && isBare(member)).map(method => `${name}.${method.name}`)
+  const callsIn = symbol => symbol.flags & ts.SymbolFlags.Class
+    ? methodsOf(symbol)
+    : symbol.flags & ts.SymbolFlags.Function && isBare(symbol) ? [symbol.name] : []
+  return files.flatMap(file => checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(file))))
+    .map(symbol => symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol)
+    .flatMap(callsIn)
 }
 
 /** Names of parameters that hold options, or values that are passed like options. */

@@ -44,10 +44,12 @@ export function warmup () {
 /**
  * The name of the kernel that runs: `simd-rows` or `simd-words`, which hash a single chunk in different ways, or `js`
  * if the runtime refuses WebAssembly or its SIMD, or BAOBOX_KERNEL=js is set.
+ *
+ * @returns {'simd-rows' | 'simd-words' | 'js'}
  */
 export function kernelName () {
   warmup()
-  return kernel.name
+  return /** @type {ReturnType<typeof kernelName>} */ (kernel.name)
 }
 
 /**

@@ -43,7 +43,27 @@ const KEPT_BLOBS = 1 << 16
 /** How many blobs are looked up together. */
 const LOOKUP_BLOBS = 256
 
-/** @typedef {{ prefix: string, after?: Uint8Array, reverse: boolean }} Range */
+/** @typedef {{ prefix: string, after?: Uint8Array, reverse: boolean }} Range  `prefix` in lower case */
+/** @typedef {Range & { order: ListOrder, limit: number }} CheckedListOptions  `limit`: that of `maxBlobs` */
+
+/**
+ * Checks the options of `list`.
+ *
+ * @param {ListOptions} options
+ * @returns {CheckedListOptions}
+ */
+export function checkedListOptions (options) {
+  assertKnownOptions(options, ['prefix', 'after', 'maxBlobs', 'reverse', 'order'])
+  const { prefix = '', after, maxBlobs: limit = Infinity, reverse = false, order = 'hash' } = options
+  if (typeof prefix !== 'string' || !/^[0-9a-f]{0,64}$/i.test(prefix)) {
+    throw new TypeError('"prefix" expected up to 64 hexadecimal digits')
+  }
+  if (limit !== Infinity) assertInteger('maxBlobs', limit)
+  assertBoolean('reverse', reverse)
+  if (!ORDERS.includes(order)) throw new TypeError(`"order" expected ${ORDERS.join(', ')}, got ${describe(order)}`)
+  const last = after === undefined ? undefined : parseRoot(after, 'after')
+  return { prefix: prefix.toLowerCase(), after: last, limit, reverse, order }
+}
 
 export class Lister {
   #catalog
@@ -61,16 +81,7 @@ export class Lister {
 
   /** See `Store.list`. @param {ListOptions} options @returns {AsyncGenerator<ListedBlob>} */
   list (options) {
-    assertKnownOptions(options, ['prefix', 'after', 'maxBlobs', 'reverse', 'order'])
-    const { prefix = '', after, maxBlobs: limit = Infinity, reverse = false, order = 'hash' } = options
-    if (typeof prefix !== 'string' || !/^[0-9a-f]{0,64}$/i.test(prefix)) {
-      throw new TypeError('"prefix" expected up to 64 hexadecimal digits')
-    }
-    if (limit !== Infinity) assertInteger('maxBlobs', limit)
-    assertBoolean('reverse', reverse)
-    if (!ORDERS.includes(order)) throw new TypeError(`"order" expected ${ORDERS.join(', ')}, got ${describe(order)}`)
-    const last = after === undefined ? undefined : parseRoot(after, 'after')
-    const range = { prefix: prefix.toLowerCase(), after: last, reverse }
+    const { order, limit, ...range } = checkedListOptions(options)
     return this.#life.each(() => this.#list(range, { order, limit }))
   }
 

@@ -187,10 +187,15 @@ function nameFrom (name) {
   return alias === undefined ? { root: parseRoot(name, 'name') } : { alias }
 }
 
-/** Returns the CID of an alias; undefined if its key is damaged. @param {Uint8Array} multihash  from the key */
+/**
+ * Returns the CID of an alias; undefined if its key is damaged, or is the BLAKE3 hash of another blob.
+ *
+ * @param {Uint8Array} multihash  from the key
+ */
 function cidIfValid (multihash) {
   try {
-    return cidOfAlias(multihash)
+    const alias = cidOfAlias(multihash)
+    return multihashOf(alias) && alias
   } catch {}
 }
 

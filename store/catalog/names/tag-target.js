@@ -19,13 +19,13 @@ import { TAG_FORMATS, encodeMeta, placeOfAlias } from '../../storage/format/tags
  * @property {boolean} [weak]  true for a key of a cache. The tag protects nothing, so `gc` may delete the blob, and a
  *   quota may evict it. After that, the tag counts as deleted. A weak tag must name a blob by BLAKE3. Default: false
  * @property {unknown} [meta]  anything that DAG-CBOR can hold in 4096 bytes: strings, numbers, bytes, CIDs, null,
- *   booleans, and arrays and plain objects of these
- * @property {number} [ttl]  milliseconds from now after which the tag expires
+ *   booleans, and arrays and plain objects of these, nested at most 64 deep
+ * @property {number} [ttl]  milliseconds from now after which the tag expires; not together with `expires`
  * @property {Date} [expires]  the time at which the tag expires. Default: never
  */
 
 /** The names of the options other than `format`. */
-const LASTING_OPTIONS = ['weak', 'meta', 'ttl', 'expires']
+const PROPERTIES = ['weak', 'meta', 'ttl', 'expires']
 
 /**
  * Reads the name of the blob that a tag should name.
@@ -69,12 +69,12 @@ function formatFor (cid, options) {
  */
 export function tagFrom (name, cid, options = {}) {
   assertName('name', name)
-  assertKnownOptions(options, ['format', ...LASTING_OPTIONS])
-  const { format, ...lasting } = options
+  assertKnownOptions(options, ['format', ...PROPERTIES])
+  const { format, ...properties } = options
   const named = targetOrAlias(cid, { format })
-  const rest = lastingFrom(lasting)
-  if (lasting.weak) assertMayBeWeak(named)
-  return now => ({ name, ...named, ...rest(now) })
+  const propertiesAt = tagPropertiesFrom(properties)
+  if (properties.weak) assertMayBeWeak(named)
+  return now => ({ name, ...named, ...propertiesAt(now) })
 }
 
 /** @param {Pick<Tag, 'format' | 'alias'>} tag @throws {TypeError} */
@@ -84,11 +84,13 @@ export function assertMayBeWeak ({ format, alias }) {
 }
 
 /**
+ * Makes the properties of a tag from a caller's options.
+ *
  * @param {Omit<TagOptions, 'format'>} options
  * @returns {(now: number) => Pick<Tag, 'weak' | 'meta' | 'expires'>} `now`: milliseconds since 1970, from which `ttl`
  *   counts
  */
-export function lastingFrom ({ weak = false, meta, ttl, expires }) {
+export function tagPropertiesFrom ({ weak = false, meta, ttl, expires }) {
   assertBoolean('weak', weak)
   const bytes = meta === undefined ? undefined : encodeMeta(meta)
   if (ttl !== undefined && expires !== undefined) throw new TypeError('"expires" expected no value together with "ttl"')
@@ -117,6 +119,21 @@ export function assertName (argument, name) {
   if (typeof name !== 'string') throw new TypeError(`"${argument}" expected a string, got ${describe(name)}`)
   if (name === '') throw new RangeError(`"${argument}" expected a name, got an empty string`)
   assertWellFormed(argument, name)
+}
+
+/**
+ * Checks the options of a list of tags.
+ *
+ * @param {{ prefix?: string, after?: string }} options
+ * @returns {{ prefix: string, after?: string }}
+ */
+export function checkedTagListOptions (options) {
+  assertKnownOptions(options, ['prefix', 'after'])
+  const { prefix = '', after } = options
+  if (typeof prefix !== 'string') throw new TypeError(`"prefix" expected a string, got ${describe(prefix)}`)
+  assertWellFormed('prefix', prefix)
+  if (after !== undefined) assertName('after', after)
+  return { prefix, after }
 }
 
 /**

@@ -7,7 +7,7 @@ import { describe } from '../../../lib/core/bytes.js'
 import { assertMany } from '../../../lib/async/in-order.js'
 import { decodeMeta, encodeMeta } from '../../storage/format/tags.js'
 import { cidOfAlias } from './alias-index.js'
-import { assertName, assertWellFormed, tagFrom } from './tag-target.js'
+import { assertName, checkedTagListOptions, tagFrom } from './tag-target.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName } from '../../blob-store.js' */
@@ -125,11 +125,7 @@ export class Tags {
    * @throws {BaoError} STORE_CORRUPT { tag } when a tag is damaged, after all other tags have been yielded
    */
   list (options = {}) {
-    assertKnownOptions(options, ['prefix', 'after'])
-    const { prefix = '', after } = options
-    if (typeof prefix !== 'string') throw new TypeError(`"prefix" expected a string, got ${describe(prefix)}`)
-    assertWellFormed('prefix', prefix)
-    if (after !== undefined) assertName('after', after)
+    const { prefix, after } = checkedTagListOptions(options)
     return this.#life.each(() => this.#list(prefix, after))
   }
 

@@ -80,7 +80,8 @@ export class Bases {
   }
 
   /**
-   * Locks the file of a base before it is written to or cut off.
+   * Locks the file of a base. Callers do this before they write to the file or cut it off. If another call deletes the
+   * base during the lock, the note of the deletion stays until the lock ends.
    *
    * @param {number} base
    * @returns {boolean} false when another caller has locked it
@@ -88,15 +89,23 @@ export class Bases {
   tryLock (base) {
     if (this.#locked.has(base)) return false
     this.#locked.add(base)
+    this.#databases.keepNote(base)
     return true
   }
 
-  /** Ends a lock, and cuts off the bytes that no longer belong to a sharer. @param {number} base */
-  async unlock (base) {
+  /**
+   * Ends a lock, and cuts off the bytes that no longer belong to a sharer.
+   *
+   * @param {number} base
+   * @param {{ freesNote?: boolean }} [options]  `freesNote`: false to keep the note of the base's deletion until the
+   *   store is opened again. Default: true
+   */
+  async unlock (base, { freesNote = true } = {}) {
     try {
       await this.#cutOffAfterLongest(base)
     } finally {
       this.#locked.delete(base)
+      if (freesNote) this.#databases.freeNote(base)
       this.#forgetUnused(base)
     }
   }

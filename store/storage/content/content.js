@@ -1,12 +1,12 @@
 // The content of a record: the bytes of one blob, wherever they are. There is one class for each home, and `contentOf`
-// (content-of.js) picks it. This file has the base class, whose answers are right for most homes.
+// (content-of.js) picks it. This file has what they have in common: answers that are right for most homes.
 
 /** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
 /** @import { Databases, GivenUpData } from '../databases.js' */
 /** @import { placeOfKey } from '../format/keys.js' */
 /** @import { BlobRecord, Home } from '../format/records.js' */
 
-export class BaseContent {
+export class CommonContent {
   databases
   root
   record

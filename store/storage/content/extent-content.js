@@ -3,7 +3,7 @@
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
 import { eachReadable } from '../errors.js'
 import { VIEWS, allOfId, extentKey, placeOfKey } from '../format/keys.js'
-import { BaseContent } from './content.js'
+import { CommonContent } from './content.js'
 import { CELL_LEN, ExtentReader } from './extents.js'
 import { getSoon } from './sync-reads.js'
 import { RunList } from './runs.js'
@@ -15,7 +15,7 @@ import { GROUP_LEN } from '../../sizes.js'
 /** @import { Home } from '../format/records.js' */
 /** @import { KeyRange } from './scan.js' */
 
-export class ExtentContent extends BaseContent {
+export class ExtentContent extends CommonContent {
   /** True if the store can reach the bytes. */
   get isReachable () { return true }
 
@@ -43,7 +43,7 @@ export class ExtentContent extends BaseContent {
     return complete && size > 0 && size <= len
   }
 
-  /** @type {BaseContent['ownsEntry']} */
+  /** @type {CommonContent['ownsEntry']} */
   ownsEntry (place) { return place?.id === this.record.id }
 
   /**
@@ -68,7 +68,9 @@ export class ExtentContent extends BaseContent {
     const { data, extentLen } = this.databases
     const start = from - from % extentLen
     if (to > start + extentLen) return this.#readSeveral(from, to)
-    const extent = getSoon(data, extentKey(this.record.id, start), VIEWS)
+    const key = extentKey(this.record.id, start)
+    if (data.readsParts) return data.get(key, { ...VIEWS, part: [from - start, to - start] })
+    const extent = getSoon(data, key, VIEWS)
     if (!(extent instanceof Promise)) return extent?.subarray(from - start, to - start)
     return extent.then(extent => extent?.subarray(from - start, to - start))
   }

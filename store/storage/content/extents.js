@@ -1,5 +1,5 @@
 // Writes and reads extents: the verified bytes of a blob in the data database. An extent never crosses the border
-// of a cell of 256 KiB, so all extents that hold a byte start in the cell of that byte.
+// of a cell of 1 MiB, so all extents that hold a byte start in the cell of that byte.
 
 import { ByteQueue } from '../../../lib/core/byte-queue.js'
 import { VIEWS, extentKey, extentsOf, offsetOfExtent } from '../format/keys.js'
@@ -7,7 +7,7 @@ import { orIfUnreadable } from '../errors.js'
 
 /** @import { Databases } from '../databases.js' */
 
-export const CELL_LEN = 1 << 18
+export const CELL_LEN = 1 << 20
 /** Bytes that the database reads ahead while a blob is read from start to end. */
 const READ_AHEAD = 1 << 20
 
@@ -69,9 +69,6 @@ export class ExtentReader {
   #iterator
   #id
   #extentLen
-  #extentsAhead
-  /** Entries that were read ahead. */
-  #entries = /** @type {[Uint8Array, Uint8Array<ArrayBuffer>][]} */ ([])
   /** True if an extent that begins before the iterator's position may have bytes after that position. */
   #mayHavePassed = false
   /** The extent that was read last. */
@@ -80,15 +77,14 @@ export class ExtentReader {
   size
 
   /**
-   * @param {Pick<Databases, 'data' | 'extentLen' | 'extentsAhead'>} databases
+   * @param {Pick<Databases, 'data' | 'extentLen'>} databases
    * @param {{ id: number, size: number }} blob
    * @param {number} start  first byte that the reader may read
    * @param {number} end  not included
    * @param {object} options  for the iterator
    */
-  constructor ({ data, extentLen, extentsAhead }, { id, size }, start, end, options) {
+  constructor ({ data, extentLen }, { id, size }, start, end, options) {
     this.#id = id
-    this.#extentsAhead = extentsAhead
     this.#extentLen = extentLen
     this.size = size
     const ofClassicLevel = { highWaterMarkBytes: Math.min(READ_AHEAD, Math.max(1, end - start)), fillCache: false }
@@ -140,7 +136,6 @@ export class ExtentReader {
    */
   #seek (start, len = this.#extentLen) {
     this.#mayHavePassed = len < CELL_LEN
-    this.#entries = []
     this.#iterator.seek(extentKey(this.#id, start - start % len), VIEWS)
     this.#offset = 0
     this.#bytes = new Uint8Array(0)
@@ -148,7 +143,8 @@ export class ExtentReader {
 
   /** @returns {Promise<boolean>} false when there are no more extents */
   async #next () {
-    for (let entry = await this.#entry(); entry !== undefined; entry = await this.#entry()) {
+    const next = () => orIfUnreadable(this.#iterator.next())
+    for (let entry = await next(); entry !== undefined; entry = await next()) {
       const [key, value] = entry
       const offset = offsetOfExtent(key)
       if (offset === undefined) continue // a page of the tree
@@ -158,15 +154,6 @@ export class ExtentReader {
       return true
     }
     return false
-  }
-
-  /** @returns {Promise<[Uint8Array, Uint8Array<ArrayBuffer>] | undefined>} the next entry */
-  async #entry () {
-    if (this.#extentsAhead === undefined) return orIfUnreadable(this.#iterator.next())
-    if (this.#entries.length === 0) {
-      this.#entries = await orIfUnreadable(this.#iterator.nextv(this.#extentsAhead)) ?? []
-    }
-    return this.#entries.shift()
   }
 }
 

@@ -7,7 +7,7 @@ import { isNoFile } from '../../../lib/source/open-files.js'
 import { isDenied, isOfSystem, missing } from '../errors.js'
 import { VIEWS, allOfId, pathKey } from '../format/keys.js'
 import { decodePath } from '../format/records.js'
-import { BaseContent } from './content.js'
+import { CommonContent } from './content.js'
 import { ExtentContent } from './extent-content.js'
 import { readSoon } from './sync-reads.js'
 import { FileScan, allChunks } from './scan.js'
@@ -23,7 +23,7 @@ const COPY_LEN = 1 << 20
 /** @typedef {{ complete: boolean, signal?: AbortSignal }} SafetyOptions  `complete`: true if the whole blob is right */
 
 /** The base class of all content in files. */
-export class StoredFile extends BaseContent {
+export class StoredFile extends CommonContent {
   /** False if the store has no files, because a caller has opened only the databases of a store with files. */
   get isReachable () { return this.databases.files !== undefined }
 

@@ -21,7 +21,8 @@ export const LAYOUT_VERSION = 1
  * @typedef {object} State
  * @property {number} version  of the layout
  * @property {boolean} isClean  true if the store was closed with nothing under way
- * @property {number} swept  below this id, every id that has data also has a record
+ * @property {number} swept  below this id, every id that has data also has a record, or an opening has kept the data
+ *   for a blob that is there in part; `gc` deletes it when it is of no use any more
  * @property {number} nextId  no blob has had this id or a higher one
  */
 

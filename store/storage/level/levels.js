@@ -6,6 +6,8 @@
 import { Level } from 'level'
 import { realPath } from '#disk'
 import { VIEWS } from '../format/keys.js'
+import { BlobLevel } from './blob-level.js'
+import { IndexedLevel } from './indexed-level.js'
 
 /**
  * The part of abstract-level 3's `AbstractLevel` that a store uses. The store does not import the types of that
@@ -14,6 +16,7 @@ import { VIEWS } from '../format/keys.js'
  * @typedef {object} AnyLevel  keys and values are bytes
  * @property {string} status
  * @property {{ [feature: string]: any }} supports
+ * @property {boolean} [readsParts]  true if `get` takes the option `part`: see `BlobLevel`
  * @property {(options?: any) => Promise<void>} open
  * @property {() => Promise<void>} close
  * @property {(key: any, value: any, options: any) => Promise<void>} put
@@ -55,7 +58,10 @@ const LEVEL_OPTIONS = {
 }
 
 /** Makes the level of this name, without opening it. @param {'index' | 'data'} name @param {string} path */
-export const newLevel = (name, path) => /** @type {AnyLevel} */ (new Level(path, LEVEL_OPTIONS[name]))
+export function newLevel (name, path) {
+  const Kind = OUR_KIND === 'LevelDB' ? Level : name === 'data' ? BlobLevel : IndexedLevel
+  return /** @type {AnyLevel} */ (new Kind(path, LEVEL_OPTIONS[name]))
+}
 
 /**
  * Makes the two levels of a store, without opening them.

@@ -5,6 +5,8 @@
 // read, but LevelDB drops them when it replays the log at the next opening. So this class writes one batch after the
 // other. After a failed batch, it closes the level and opens it again before it writes the next one. LevelDB then drops
 // the torn record and begins a new log. Until then, reads use the level as it is.
+//
+// A level may also be closed by a browser. It is opened again before the next call.
 
 import { assertSpaceFor, identityOf, logsLen, syncOlderLogs } from '#disk'
 import { BaoError } from '../../../lib/core/errors.js'
@@ -123,6 +125,9 @@ export class SafeDatabase {
 
   get supports () { return this.#level.supports }
 
+  /** True if `get` takes the option `part`: see `BlobLevel`. */
+  get readsParts () { return this.#level.readsParts === true }
+
   /** True if `getSync` can read the level now. */
   get canReadNow () { return this.isOpen && Boolean(/** @type {any} */ (this.#level.supports).getSync) }
 
@@ -239,7 +244,7 @@ export class SafeDatabase {
    * @returns {Promise<void>}
    */
   async #writeJoined (writes, isRetry = false) {
-    if (this.#failure !== undefined) await this.#openAgain()
+    if (this.#failure !== undefined || !this.isOpen) await this.#openAgain()
     const sync = writes.some(({ sync }) => sync)
     if (!sync) this.#hasUnsynced = true // even if the write fails halfway through a range
     const [{ range }] = writes
@@ -258,8 +263,9 @@ export class SafeDatabase {
       // 1. The log is fine: rethrow. Either the directory has moved, or LevelDB cannot read the keys of a range that it
       // should clear. In both cases, the level need not be reopened.
       if (isMoved(error) || (range !== undefined && isCorruption(error) && !isOfLog(error))) throw error
+      this.#doubtWitness(writes)
       // 2. The log may have a torn record: write nothing until the level is open again.
-      if (this.isOpen && !this.#isTransactional) this.#fail(writes, error)
+      if (this.isOpen && !this.#isTransactional) this.#failure = error
       await this.#assertInPlace()
       // 3. LevelDB refuses all writes because of an earlier failure: reopen the level, and try once more.
       if (this.#failure === error && !isRetry && needsReopenAndRetry(error)) return this.#writeJoined(writes, true)
@@ -267,10 +273,13 @@ export class SafeDatabase {
     }
   }
 
-  /** @param {Write[]} writes @param {unknown} error */
-  #fail (writes, error) {
-    this.#failure = error
-    // The failed writes may be in the level after it is reopened, and may have changed the entry of the witness.
+  /**
+   * Drops the witness if failed writes would have changed its entry, because they may be in the level after it is
+   * reopened.
+   *
+   * @param {Write[]} writes
+   */
+  #doubtWitness (writes) {
     if (this.#witness !== undefined && touches(writes, this.#witness.key)) this.#witness = undefined
   }
 
@@ -320,6 +329,7 @@ export class SafeDatabase {
       await this.#assertAcknowledged()
       this.#failure = undefined
     } catch (error) {
+      this.#failure ??= error // The browser may have closed the level without a failed write.
       const told = asStoreFull(error)
       throw told instanceof BaoError ? told : notReopened(this.#location, error)
     }

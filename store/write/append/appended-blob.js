@@ -123,9 +123,15 @@ export class AppendedBlob extends NewBlob {
   async release () {
     const { activity, catalog: { bases }, databases } = this.#parts
     await this.endWrites()
-    // The base may have been deleted by another call while this one was writing to it.
-    const deleting = bases.isGone(this.base) ? databases.deleteData(this.base) : undefined
-    await allOf([deleting, bases.unlock(this.base)]).catch(() => activity.noteLeftovers())
+    let freesNote = true
+    try {
+      // Another call may have deleted the base while this one was writing to it.
+      if (bases.isGone(this.base)) await databases.deleteData(this.base)
+    } catch {
+      freesNote = false // The next opening deletes the data, because the note names it.
+      activity.noteLeftovers()
+    }
+    await bases.unlock(this.base, { freesNote }).catch(() => activity.noteLeftovers())
   }
 
   /** @param {number} node @param {number} at  in the arena */

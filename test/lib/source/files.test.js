@@ -95,7 +95,8 @@ describe('files', () => {
     await mkdir(join(folder, 'directory'), { recursive: true })
     for (const threads of [1, 2, 'auto']) {
       expect(await errorOf(hashStream(join(folder, 'missing'), { threads }))).to.include({ code: 'ENOENT' })
-      expect(await errorOf(hashStream(join(folder, 'directory'), { threads }))).to.include({ code: 'EISDIR' })
+      const message = `${join(folder, 'directory')} is a folder: give the path of a file`
+      expect(await errorOf(hashStream(join(folder, 'directory'), { threads }))).to.include({ code: 'EISDIR', message })
     }
     expect(await errorOf(createOutboard(new URL('https://example.org/')))).to.be.instanceOf(TypeError)
   })

@@ -7,7 +7,7 @@ import { ChunkRanges, hash, subtreeCv } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
 import { concat, flipped, same } from '../../support/bytes.js'
 import { EXTENT, GROUP } from '../../support/constants.js'
-import { pairsOf, someOf, strideAtEffort, waysInTurn } from '../../support/effort.js'
+import { pairsOf, someOf, strideAtEffort, testsInTurn, waysInTurn } from '../../support/effort.js'
 import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { entriesOf, keepAll, readRecord, recordEntry, writeRecord } from '../../support/store/inspect.js'
@@ -106,14 +106,13 @@ describe('store: damage', () => {
     await restore()
   }
 
-  for (const [how, fill] of someOf([
-    ['put', store => store.put(BYTES)],
-    ['received', store => store.receive(ROOT, SLICE)],
-    [
-      'received in part',
-      store => store.receive(ROOT, sliceHere({ start: 0, end: WHOLE_LEN }), { start: 0, end: WHOLE_LEN })
-    ]
-  ])) {
+  const PART = { start: 0, end: WHOLE_LEN }
+  const [ofPut, ofReceived, ofPart] = testsInTurn(3)
+  for (const [how, test, fill] of [
+    ['put', ofPut, store => store.put(BYTES)],
+    ['received', ofReceived, store => store.receive(ROOT, SLICE)],
+    ['received in part', ofPart, store => store.receive(ROOT, sliceHere(PART), PART)]
+  ]) {
     describe(`in a blob that was ${how}`, () => {
       let made, store, extents, pages
       beforeEach(async () => {
@@ -141,7 +140,7 @@ describe('store: damage', () => {
       /** Returns every eighth extent, and the last one. */
       const eighths = () => extents.filter((_, i) => i % 8 === 1 || i === extents.length - 1)
 
-      it('a changed byte of an extent fails the reads of its group', async () => {
+      test('a changed byte of an extent fails the reads of its group', async () => {
         const starts = eighths().flatMap(({ offset, value }) =>
           [0, GROUP, value.length >> 1, value.length - 1].filter(at => at < value.length).map(at => offset + at))
         for (const start of someOf(starts)) {
@@ -160,14 +159,14 @@ describe('store: damage', () => {
         }
       })
 
-      it('a lost extent fails the reads of its groups', async () => {
+      test('a lost extent fails the reads of its groups', async () => {
         for (const extent of someOf(eighths())) {
           const place = { start: extent.offset, end: extent.offset + 1 }
           await expectCorruptHere(place, extent.del)
         }
       })
 
-      it('an extent that is too short fails the reads of the bytes that it lacks', async () => {
+      test('an extent that is too short fails the reads of the bytes that it lacks', async () => {
         for (const len of someOf([0, 1, GROUP, GROUP + 5, EXTENT - 1])) {
           const extent = extents[9]
           const place = { start: extent.offset + len, end: extent.offset + len + 1 }
@@ -175,7 +174,7 @@ describe('store: damage', () => {
         }
       })
 
-      it('an extent that is too long never gives more bytes than it should', async () => {
+      test('an extent that is too long never gives more bytes than it should', async () => {
         for (const more of [1, EXTENT, 3 * EXTENT]) {
           const extent = extents[9]
           // Its own bytes are all there, so a read may succeed. It must not give wrong bytes, nor stop before them.
@@ -192,7 +191,7 @@ describe('store: damage', () => {
         }
       })
 
-      it('two extents that have changed places fail the reads of both', async () => {
+      test('two extents that have changed places fail the reads of both', async () => {
         const [a, b] = [extents[11], extents[12]]
         const swap = async () => { await a.put(b.value); await b.put(a.value) }
         await expectCorruptHere({ start: a.offset, end: a.offset + GROUP }, swap)
@@ -202,7 +201,7 @@ describe('store: damage', () => {
         expect(got).to.have.length(0)
       })
 
-      it('a changed byte of a page is computed again, or fails the reads that need it', async () => {
+      test('a changed byte of a page is computed again, or fails the reads that need it', async () => {
         for (const page of pages) {
           const step = strideAtEffort() * (page.value.length > 1000 ? 700 : 70)
           for (let at = BITS; at < page.value.length; at += step) {
@@ -211,7 +210,7 @@ describe('store: damage', () => {
         }
       })
 
-      it('a page that is lost, too short or all zeros is computed again, or fails the reads that need it', async () => {
+      test('a page that is lost, too short or all zeros is computed again, or fails reads that need it', async () => {
         const changes = [
           ({ del }) => del(), ({ put }) => put(new Uint8Array(0)),
           ({ put, value }) => put(value.slice(0, BITS + 31 * PAIR)),
@@ -222,7 +221,7 @@ describe('store: damage', () => {
         }
       })
 
-      it('a lost pair, which looks like zeros, is computed again', async () => {
+      test('a lost pair, which looks like zeros, is computed again', async () => {
         const [page] = pages
         for (const slot of someOf([0, 1, 2, 3, 6, 15, 31, 62])) {
           const without = page.value.slice()

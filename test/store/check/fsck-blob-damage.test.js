@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { ChunkRanges } from '../../../lib/index.js'
 import { EXTENT, GROUP, VIEWS } from '../../support/constants.js'
 import { concat, flipped, same } from '../../support/bytes.js'
-import { pairsOf, someOf } from '../../support/effort.js'
+import { pairsOf, testsInTurn } from '../../support/effort.js'
 import { noise } from '../../support/inputs.js'
 import { entriesOf, isPage } from '../../support/store/inspect.js'
 import { newStores } from '../../support/store/stores.js'
@@ -15,7 +15,9 @@ const BITS = 8
 describe('store: fsck() of a damaged blob', () => {
   const newStore = newStores()
 
-  for (const [how, { ranges, fill }] of someOf(Object.entries(FILLS))) {
+  const kinds = Object.entries(FILLS)
+  for (const [i, test] of testsInTurn(kinds.length).entries()) {
+    const [how, { ranges, fill }] = kinds[i]
     describe(`of a blob that was ${how}`, () => {
       let store, data, extents, pages
       beforeEach(async () => {
@@ -51,7 +53,7 @@ describe('store: fsck() of a damaged blob', () => {
         await expectSound(store)
       }
 
-      it('repair drops a group with a wrong byte, and nothing else', async () => {
+      test('repair drops a group with a wrong byte, and nothing else', async () => {
         for (const which of [0, 1, 9, extents.length - 1]) {
           const extent = (await entriesOf(data)).filter(entry => !isPage(entry))[which]
           const at = Math.min(2 * GROUP + 7, extent.value.length - 1)
@@ -66,34 +68,35 @@ describe('store: fsck() of a damaged blob', () => {
         }
       })
 
-      it('repair drops the groups of a lost extent', async () => {
+      test('repair drops the groups of a lost extent', async () => {
         await extents[5].del()
         await expectMended({ data: groups(5 * EXTENT, 6 * EXTENT) })
       })
 
-      it('repair drops the groups that a short extent lacks', async () => {
+      test('repair drops the groups that a short extent lacks', async () => {
         await extents[5].put(extents[5].value.slice(0, GROUP + 5))
         await expectMended({ data: groups(5 * EXTENT + GROUP, 6 * EXTENT), strays: 1 })
       })
 
-      it('repair drops an extent that is too long, or empty', async () => {
-        await extents[7].put(concat([extents[7].value, new Uint8Array(1)])) // over the border of its cell
+      test('repair drops an extent that is too long, or empty', async () => {
+        const last = extents.find(({ offset }) => offset === 31 * EXTENT)
+        await last.put(concat([last.value, new Uint8Array(1)])) // over the border of its cell
         await extents[5].put(new Uint8Array(0))
-        await expectMended({ data: groups(5 * EXTENT, 6 * EXTENT).union(groups(7 * EXTENT, 8 * EXTENT)), strays: 2 })
+        await expectMended({ data: groups(5 * EXTENT, 6 * EXTENT).union(groups(31 * EXTENT, 32 * EXTENT)), strays: 2 })
       })
 
-      it('repair drops the group where two extents overlap', async () => {
+      test('repair drops the group where two extents overlap', async () => {
         await extents[5].put(concat([extents[5].value, new Uint8Array(1)]))
         await expectMended({ data: groups(6 * EXTENT, 6 * EXTENT + GROUP), strays: 2 })
       })
 
-      it('repair drops two extents that have changed places', async () => {
+      test('repair drops two extents that have changed places', async () => {
         await extents[2].put(extents[3].value)
         await extents[3].put(extents[2].value)
         await expectMended({ data: groups(2 * EXTENT, 4 * EXTENT) })
       })
 
-      it('repair of a blob without a right byte keeps its record', async () => {
+      test('repair of a blob without a right byte keeps its record', async () => {
         for (const extent of extents) await extent.put(flipped(extent.value, 0))
         const wrong = extents.reduce((all, { offset }) => all.union(groups(offset)), ChunkRanges.none)
         await expectMended({ data: wrong })
@@ -108,7 +111,7 @@ describe('store: fsck() of a damaged blob', () => {
         await expectSound(store)
       })
 
-      it('repair removes entries that do not belong to the blob', async () => {
+      test('repair removes entries that do not belong to the blob', async () => {
         const [{ key, value }] = extents
         const at = (chunk, kind, len = key.length) => {
           const other = new Uint8Array(len)
@@ -131,7 +134,7 @@ describe('store: fsck() of a damaged blob', () => {
         )
       })
 
-      it('repair computes the pairs of a lost or wrong page again', async () => {
+      test('repair computes the pairs of a lost or wrong page again', async () => {
         const changes = [
           page => page.del(),
           page => page.put(page.value.map((byte, i) => i < BITS ? byte : 0)),
@@ -157,7 +160,7 @@ describe('store: fsck() of a damaged blob', () => {
         }
       })
 
-      it('repair computes a pair from those below it, although bytes are lost, too', async () => {
+      test('repair computes a pair from those below it, although bytes are lost, too', async () => {
         for (const slot of [31, 15, 7]) {
           const [page] = (await entriesOf(data)).filter(isPage)
           const extent = (await entriesOf(data)).find(
@@ -176,7 +179,7 @@ describe('store: fsck() of a damaged blob', () => {
         }
       })
 
-      it('repair drops the groups below a pair that cannot be computed', async () => {
+      test('repair drops the groups below a pair that cannot be computed', async () => {
         const [page] = pages
         const wrong = new Uint8Array(page.value)
         for (const slot of [0, 1, 2, 3]) wrong.fill(0, BITS + slot * 64, BITS + (slot + 1) * 64)
@@ -188,7 +191,7 @@ describe('store: fsck() of a damaged blob', () => {
         })
       })
 
-      it('repair sets the lost mark of a present group, and clears the mark of a lost group', async () => {
+      test('repair sets the lost mark of a present group, and clears the mark of a lost group', async () => {
         if (how !== 'received in part') return
         const [page] = pages
         await page.put(page.value.map((byte, i) => i < 4 ? 0 : byte))

@@ -178,6 +178,21 @@ describe('store: orphans', () => {
       expect(same(await store.bytes(hash(PART), range), PART.subarray(0, range.end))).to.equal(true)
     })
 
+    it('stay when a store is opened, if each of them and the record has groups that the other lacks', async () => {
+      const other = { start: RANGE.end, end: 4 * GROUP }
+      await place.look(({ index }) => recordEntry(index, hash(PART)).remove())
+      let store = await place.open()
+      await store.receive(hash(PART), sliceOf(PART, other), other)
+      await store.close()
+      await place.look(({ index }) => changeState(index, { isClean: false, swept: 0 }))
+      store = await place.open()
+      expect(await store.fsck()).to.include({ orphans: 1 })
+      expect(same(await store.bytes(hash(PART), other), PART.subarray(other.start, other.end))).to.equal(true)
+      await store.put(PART)
+      await store.gc()
+      expect(await store.fsck()).to.include({ isSound: true, orphans: 0 })
+    })
+
     it('do not cost a blob its proven size or its creation when they replace its data', async () => {
       const bytes = noise(2_000_000, 91)
       const root = hash(bytes)

@@ -122,13 +122,27 @@ describe('store: supply', () => {
     'bytes() of chunks': (store, root) => store.bytes(root, ChunkRanges.all),
     'slice()': async (store, root) => (await collect(store.slice(root))).length > LONG.length && LONG
   })) {
-    it(`is asked for 1 MiB by ${name}, and then for twice as much each time, at most for 8 MiB`, async () => {
+    it(`is asked for 1 MiB by ${name}, and then for twice as much each time`, async () => {
       const { store, asked } = await partialStore()
       expect(same(await read(store, LONG_ROOT), LONG)).to.equal(true)
       expect(asked).to.deep.equal([[512, 1536], [1536, 3584], [3584, 7680], [7680, 15_872], [15_872, 17_409]])
       expect((await store.stat(LONG_ROOT)).complete).to.equal(true)
     })
   }
+
+  it('is asked for at most 64 MiB by reads that go on and on', async () => {
+    const asked = []
+    const { store } = await newStore({
+      supply: async (_cid, { boundaries: [start, end] }) => {
+        asked.push((end - start) / 1024)
+        throw new Error('not today')
+      }
+    })
+    for (let start = 0, i = 0; i < 9; start += asked[i++] * MIB) {
+      expect(await errorOf(store.bytes(ROOT, { start, end: start + 1 }))).to.include({ code: 'STORE_NOT_FOUND' })
+    }
+    expect(asked).to.deep.equal([1, 2, 4, 8, 16, 32, 64, 64, 64])
+  })
 
   it('is asked for at most one call more than the caller of get() has taken bytes of', async () => {
     const { store, asked } = await partialStore()

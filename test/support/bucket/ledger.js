@@ -58,8 +58,10 @@ export class Ledger {
     const text = JSON.stringify({ name, value, isReadable, may })
     if (fitting.length === 0) return `the tag should be another one: ${text}`
     if (value === undefined || isReadable) return undefined
-    // A tag may be set on a blob that is not there.
-    if (fitting.some(({ call, end }) => call === 'tag' && end === Infinity)) return undefined
+    // A tag may be set on a blob that is not there. A writer of a sequence that was killed, or whose requests failed,
+    // may leave a version whose members are gone, and readers look only whether the sequence itself is there.
+    const mayLack = ['tag', 'putSequence']
+    if (fitting.some(({ call, end }) => mayLack.includes(call) && end === Infinity)) return undefined
     // A reader passes over what was not acknowledged and has no blob, if something acknowledged is below it.
     const isBelow = last.some(({ value, end, isPromised }) => value !== undefined && end < Infinity && isPromised) &&
       last.every(({ value, isPromised }) => value !== undefined && isPromised)

@@ -95,10 +95,6 @@ export const listInWalks = (store, range, options) =>
 export const setExtentLen = (store, len) =>
   Object.defineProperty(partsOf(store).databases, 'extentLen', { value: len })
 
-/** Changes how many extents a store reads at a time, as it does in IndexedDB. @param {number} count */
-export const setExtentsAhead = (store, count) =>
-  Object.defineProperty(partsOf(store).databases, 'extentsAhead', { value: count })
-
 // Single entries of a database
 
 /** One key of a database, with or without a value. */

@@ -63,7 +63,7 @@ export async function openingFault (location) {
 export async function rescueFault (location) {
   const parts = await partsOf(location)
   const isNothing = parts.index.state === 'none' && parts.data.state === 'none' && !parts.hasBlobs
-  const fault = isNothing ? 'neither of its databases has any files' : foreignFault(parts)
+  const fault = isNothing ? 'neither of its databases has any files: check the path' : foreignFault(parts)
   return fault === undefined ? undefined : new Error(fault)
 }
 

@@ -71,16 +71,19 @@ describe('store: observe()', () => {
       const half = gated([slice.subarray(0, 6_000_000)], [slice.subarray(6_000_000)])
       const receiving = store.receive(hash(long), half.source)
       let last = ChunkRanges.none
-      let states = 0
+      let hasSeenPart = false
       for await (const { present, complete } of store.observe(hash(long))) {
         expect(last.difference(present).isEmpty, 'nothing goes away').to.equal(true)
         last = present
-        states++
-        if (present.contains(0, 4096)) half.open()
         if (complete) break
+        // How much comes first depends on time: groups that wait for a second are marked.
+        if (present.isEmpty) continue
+        hasSeenPart = true
+        half.open()
       }
       expect((await receiving).complete).to.equal(true)
-      expect(states).to.be.at.least(2)
+      expect(last.contains(0, Math.ceil(long.length / 1024))).to.equal(true)
+      expect(hasSeenPart).to.equal(true)
     })
   })
 

@@ -7,7 +7,7 @@ import { flipped, same } from '../../../support/bytes.js'
 import { KIB } from '../../../support/constants.js'
 import { collect, errorOf } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
-import { entriesOf, recordOf, setExtentLen, setExtentsAhead } from '../../../support/store/inspect.js'
+import { entriesOf, recordOf, setExtentLen } from '../../../support/store/inspect.js'
 import { newStores, sliceOf } from '../../../support/store/stores.js'
 
 const SIZES = [16 * KIB + 1, 64 * KIB, 64 * KIB + 1, 100_000, 256 * KIB, 256 * KIB + 1, 300_000, 700_000, 2_000_003]
@@ -20,8 +20,8 @@ describe('store: extents', () => {
 
   const LENGTHS = {
     'of the greatest length': [CELL_LEN, CELL_LEN],
-    'longer than the store writes them now': [CELL_LEN, CELL_LEN / 4],
-    'shorter than the store writes them now': [CELL_LEN / 4, CELL_LEN]
+    'longer than the store writes them now': [CELL_LEN, CELL_LEN / 16],
+    'shorter than the store writes them now': [CELL_LEN / 16, CELL_LEN]
   }
   for (const [how, [written, read]] of Object.entries(LENGTHS)) {
     describe(how, () => {
@@ -34,7 +34,6 @@ describe('store: extents', () => {
         await made.store.close()
         store = await made.place.open()
         setExtentLen(store, read)
-        if (read === CELL_LEN) setExtentsAhead(store, 3)
       })
 
       it('have the length that the store writes', async () => {
@@ -90,7 +89,7 @@ describe('store: extents', () => {
     const root = hash(bytes)
     const wider = PARTS.map(({ start, end }) => ({ start: start - 32 * KIB, end: end + 32 * KIB }))
     for (const [i, part] of [...PARTS, ...wider, { start: 0, end: bytes.length }].entries()) {
-      setExtentLen(store, i % 2 ? CELL_LEN : CELL_LEN / 4)
+      setExtentLen(store, i % 2 ? CELL_LEN : CELL_LEN / 16)
       await store.receive(root, sliceOf(bytes, part), part)
       const end = Math.min(part.end, bytes.length)
       const got = await store.bytes(root, { start: part.start, end })

@@ -106,7 +106,9 @@ describe('store: on a disk', () => {
     if (error.pid !== undefined) expect(error.message).to.include(`process ${child.pid} has the store`)
     await killed(child)
     await place.open()
-    expect(await errorOf(BlobStore.open(place.where)), 'in this one').to.include({ pid: process.pid })
+    const own = await errorOf(BlobStore.open(place.where))
+    expect(own).to.include({ pid: process.pid })
+    expect(own.message).to.include('this process has the store')
     expect(await errorOf(BlobStore.rescue(place.where))).to.include({ code: 'STORE_LOCKED', pid: process.pid })
   })
 

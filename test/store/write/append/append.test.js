@@ -4,6 +4,7 @@ import { hash } from '../../../../lib/index.js'
 import { createOutboardSync } from '../../../../encoder/index.js'
 import { same } from '../../../support/bytes.js'
 import { GROUP, MIB } from '../../../support/constants.js'
+import { someOf } from '../../../support/effort.js'
 import { collect, errorOf, listed, stream } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { forEachPlace, sliceOf } from '../../../support/store/stores.js'
@@ -50,7 +51,7 @@ describe('store: append()', () => forEachPlace(newPlace => {
     for (const size of SIZES) await expectWhole(store, part(size))
     await store.close()
     const again = await place.open()
-    for (const size of SIZES) await expectWhole(again, part(size))
+    for (const size of someOf(SIZES)) await expectWhole(again, part(size))
   }).timeout(120_000)
 
   it('append() of nothing gives the same CID', async () => {

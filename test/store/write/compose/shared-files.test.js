@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { hash } from '../../../../lib/index.js'
 import { concat, same } from '../../../support/bytes.js'
 import { GROUP, MIB } from '../../../support/constants.js'
+import { waysInTurn } from '../../../support/effort.js'
 import { errorOf } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { holds } from '../../../support/property.js'
@@ -63,8 +64,9 @@ describe('store.compose() into a cloned file', () => {
     const appending = store.append(rootOf(3 * MIB), gate.source)
     await gate.reached
     let count = 0
+    const verifies = waysInTurn()
     for (const size of sizes) {
-      for (const verify of [true, false]) {
+      for (const verify of verifies([true, false])) {
         const source = OTHERS.subarray(0, GROUP)
         const start = MIB + 7
         const made = await splice(store, rootOf(size), { start, end: start + GROUP, source }, { verify })
