@@ -1,6 +1,6 @@
 // The entry point `baobox/verifier`: verifies encodings, slices, proofs and downloads.
 
-export { fetchVerified } from './mirrors/fetch.js'
+export { fetchVerified } from './mirrors/fetch-verified.js'
 export { Mirror, mirrorOf } from './mirrors/mirror.js'
 export { httpSource } from './sources/http/source.js'
 export { SliceVerifier, decode, verifySlice } from './slice/slice.js'
@@ -15,8 +15,8 @@ export { verifyProof } from './proof.js'
 // Types in the signatures above.
 
 /** @typedef {import('./proof.js').ProofTerms} ProofTerms */
-/** @typedef {import('./mirrors/fetch.js').FetchParts} FetchParts */
-/** @typedef {import('./mirrors/fetch.js').FetchOptions} FetchOptions */
+/** @typedef {import('./mirrors/fetch-verified.js').FetchParts} FetchParts */
+/** @typedef {import('./mirrors/fetch-verified.js').FetchOptions} FetchOptions */
 /** @typedef {import('./mirrors/mirror.js').GiveSlice} GiveSlice */
 /** @typedef {import('./mirrors/mirror.js').MirrorLike} MirrorLike */
 /** @typedef {import('./mirrors/mirror.js').GiveMembers} GiveMembers */

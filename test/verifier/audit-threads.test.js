@@ -9,6 +9,7 @@ import { errorToMessage } from '../../lib/parallel/threads/transfer-errors.js'
 import { truncated } from '../../lib/core/errors.js'
 import { flipped } from '../support/bytes.js'
 import { KIB } from '../support/constants.js'
+import { pairsOf } from '../support/effort.js'
 import { errorOf } from '../support/feeding.js'
 import { KEY, noise } from '../support/inputs.js'
 import { forEachKernel } from '../support/kernels.js'
@@ -29,12 +30,10 @@ function shared (bytes) {
 /** Chunks, by one thread and by two, whose spans are short. */
 async function expectSame (bytes, outboard, options, what) {
   await Promise.all(sharedPool.take(2).map(worker => worker.starting))
-  for (const ranges of RANGES) {
+  for (const [ranges, spanLen] of pairsOf(RANGES, [16 * KIB, 64 * KIB])) {
     const expected = await validRanges(bytes, outboard, ranges, { ...options, threads: 1 })
-    for (const spanLen of [16 * KIB, 64 * KIB]) {
-      const found = await findValid(shared(bytes), outboard, ranges, { ...options, threads: 2, spanLen })
-      expect(found.boundaries, `${what}, spans of ${spanLen}`).to.deep.equal(expected.boundaries)
-    }
+    const found = await findValid(shared(bytes), outboard, ranges, { ...options, threads: 2, spanLen })
+    expect(found.boundaries, `${what}, spans of ${spanLen}`).to.deep.equal(expected.boundaries)
   }
 }
 

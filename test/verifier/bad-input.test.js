@@ -42,7 +42,8 @@ describe('bad input to slice verifiers', () => {
   it('wrong options are refused at the call, not at the first byte', async () => {
     for (const bad of [undefined, null, 5, root, [root]]) {
       for (const action of [
-        () => new SliceVerifier(bad), () => verifySlice(encoded, bad), () => verifyStream(encoded, bad)
+        () => new SliceVerifier(bad), () => verifySlice(encoded, bad), () => verifyStream(encoded, bad),
+        () => new VerifiedReader(bad)
       ]) await expectSlip('options', action, [TypeError])
     }
     for (const value of [undefined, null, 5, {}, [1]]) {

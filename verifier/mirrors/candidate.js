@@ -8,8 +8,16 @@ import { meansNotHere } from '../sources/http/answer.js'
 /** @import { MirrorBook } from './mirror-book.js' */
 /** @import { MirrorRecord, MirrorReport } from './mirror-record.js' */
 
+/**
+ * How many requests in a row may end because the mirror lacks a part of what was asked for. A mirror that names a few
+ * more chunks each time could otherwise keep a download busy for ever.
+ */
+const MAX_LACKS = 8
+
 export class Candidate {
   #failures = 0
+  /** How many requests in a row have ended in this way. */
+  #lacksInRow = 0
   /**
    * True if the blob is no longer requested from the mirror, because the mirror lacks it, or has failed too often.
    */
@@ -38,14 +46,14 @@ export class Candidate {
 
   /** Notes that the mirror has sent verified bytes. @param {number} len @param {number} ms  how long they took */
   gained (len, ms) {
-    this.#failures = 0
+    this.#failures = this.#lacksInRow = 0
     this.#isOver = false
     this.record.gained(len, ms)
   }
 
   /** Notes that some bytes from the mirror were verified, so that earlier failures no longer count. */
   progressed () {
-    this.#failures = 0
+    this.#failures = this.#lacksInRow = 0
     this.record.progressed()
   }
 
@@ -62,8 +70,11 @@ export class Candidate {
     this.error = error
     this.record.error = error
     const lacks = lackOf(error, ranges)
-    if (lacks !== undefined) this.lacks = this.lacks.union(lacks)
-    if (lacks !== undefined && !lacks.intersect(ranges).isEmpty) return
+    if (lacks !== undefined && !lacks.isEmpty) {
+      this.lacks = this.lacks.union(lacks)
+      if (!ranges.difference(lacks).isEmpty) this.#isOver = ++this.#lacksInRow > MAX_LACKS
+      return
+    }
     if (meansNotHere(error)) {
       this.#isOver = true
       return
@@ -122,7 +133,8 @@ function named (thrown, location) {
 }
 
 /**
- * Returns the chunks that a mirror lacks, as its error says. Returns undefined if the error does not name any chunks.
+ * Returns which of the requested chunks a mirror lacks, as its error says. Returns undefined if the error does not name
+ * any chunks. Other chunks do not count, because a mirror could name more of them each time.
  *
  * @param {Error & Partial<BaoError>} error @param {ChunkRanges} ranges
  */
@@ -131,5 +143,5 @@ function lackOf ({ code, ranges: lacks }, ranges) {
   if (lacks === undefined || (code !== 'STORE_MISSING' && code !== 'FETCH_STATUS')) return undefined
   // The error names the last chunk by its index. While the size is unknown, requests name it `ChunkRanges.last`, so the
   // result has both names.
-  return ranges.equals(ChunkRanges.last) ? lacks.union(ranges) : lacks
+  return ranges.equals(ChunkRanges.last) ? lacks.union(ranges) : lacks.intersect(ranges)
 }

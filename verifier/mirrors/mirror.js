@@ -152,17 +152,7 @@ export function mirrorOf (from, options = {}) {
   if (from instanceof Mirror) return from
   if ((typeof from === 'string' || from instanceof URL) && isRasl(from)) return mirrorOfRasl(`${from}`, http, location)
   if (typeof from === 'string' && from.search(PLACEHOLDER) >= 0) return mirrorOfTemplate(from, http, location)
-  if (typeof from === 'string' || from instanceof URL) {
-    const url = urlOf(from, { name: 'from' }).href
-    const mirrorAt = urlMirrors(http)
-    const mirror = mirrorAt(url)
-    const isSequential = () => mirror.isSequential
-    return new Mirror(
-      location ?? mirror.location,
-      (request, signal) => mirrorAt(url, request.hops).slice(request, signal),
-      { isSequential, hasAnyBlob: false }
-    )
-  }
+  if (typeof from === 'string' || from instanceof URL) return mirrorOfUrl(from, http, location)
   if (typeof from === 'function') return mirrorOfSlices({ slice: from }, location ?? (from.name || 'a function'))
   if (typeof from === 'object' && from !== null) {
     if ('slice' in from && typeof from.slice === 'function') {
@@ -198,6 +188,18 @@ function mirrorOfRasl (text, http, location) {
     }, { isSequential: () => server.isSequential, hasAnyBlob: false, others })
   }
   return mirrorAt(first, others.map(server => mirrorAt(server)))
+}
+
+/** @param {string | URL} from @param {HttpOptions} http @param {string} [location] */
+function mirrorOfUrl (from, http, location) {
+  const url = urlOf(from, { name: 'from' }).href
+  const mirrorAt = urlMirrors(http)
+  const mirror = mirrorAt(url)
+  return new Mirror(
+    location ?? mirror.location,
+    (request, signal) => mirrorAt(url, request.hops).slice(request, signal),
+    { isSequential: () => mirror.isSequential, hasAnyBlob: false }
+  )
 }
 
 /**

@@ -8,7 +8,7 @@ import { Leaves } from '../slice/leaves.js'
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/constants.js'
 import { SliceVerifier } from '../slice/slice.js'
 import { wantedBytes } from '../slice/wanted-bytes.js'
-import { assertInteger, concat } from '../../lib/core/bytes.js'
+import { assertInteger, assertOptions, concat } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { cut } from '../../lib/slice/slicer.js'
 import { modeOf } from '../../lib/hash/mode-options.js'
@@ -48,6 +48,7 @@ export class VerifiedReader {
 
   /** @param {NamedBlob & BlobOrigin} options */
   constructor (options) {
+    assertOptions('options', options, '{ cid, ... }')
     assertKnownOptions(options, ['cid', 'encoded', 'source', 'outboard', 'groupLog', 'key'])
     const { cid, encoded, source, outboard, groupLog = DEFAULT_GROUP_LOG, key } = options
     this.#root = parseRoot(cid)

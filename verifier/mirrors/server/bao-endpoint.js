@@ -4,12 +4,19 @@
 import { BaoError, fetchFailed, fetchRefused } from '../../../lib/core/errors.js'
 import { CHUNK_LEN, DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
-import { linkHeaderOf, statusError } from '../../sources/http/answer.js'
+import { linkHeaderOf, statusError, wholeLen } from '../../sources/http/answer.js'
 import { requestBody } from '../../sources/http/request.js'
 import { locationOf } from '../../sources/http/urls.js'
 
 /** @import { LinkHeader } from '../../sources/http/answer.js' */
 /** @import { HttpOptions } from '../../sources/http/options.js' */
+/**
+ * Called with the `Link` header of an answer, if the answer has one. It returns false if the body is not wanted.
+ *
+ * @callback OnLink
+ * @param {LinkHeader} link @param {number} len  how many bytes the answer has; Infinity if that is not known
+ * @returns {boolean}
+ */
 
 const SLICE_TYPE = 'application/vnd.bao-slice'
 const MEMBERS_TYPE = 'application/vnd.bao-members'
@@ -29,7 +36,7 @@ const MAX_REPORT_LEN = 1 << 16
  * @param {{ ranges: ChunkRanges, groupLog: number }} wanted
  * @param {HttpOptions} options
  * @param {AbortSignal} signal
- * @param {(link: LinkHeader) => void} [onLink]  called with the `Link` header of the answer, if the answer has one
+ * @param {OnLink} [onLink]
  * @returns {AsyncGenerator<Uint8Array>}
  * @throws {BaoError} FETCH_REFUSED when the answer is not a slice; FETCH_STATUS, with `ranges` if the server says
  *   which bytes it lacks; FETCH_FAILED
@@ -61,7 +68,7 @@ export function membersOfEndpoint (url, indices, options, signal) {
  *
  * @param {URL} url @param {{ query: string[][], type: string, groupLog: number }} wanted
  * @param {HttpOptions} options @param {AbortSignal} signal
- * @param {(link: LinkHeader) => void} [onLink]
+ * @param {OnLink} [onLink]
  * @returns {AsyncGenerator<Uint8Array>}
  */
 async function * askEndpoint (url, { query, type, groupLog }, options, signal, onLink) {
@@ -73,8 +80,7 @@ async function * askEndpoint (url, { query, type, groupLog }, options, signal, o
     if (status !== 200) throw await refusal(locationOf(url), response)
     if (isOfType(headers.get('content-type'), type, groupLog)) {
       const link = linkHeaderOf(response, answering)
-      if (link !== undefined) onLink?.(link)
-      return true
+      return link === undefined || onLink === undefined || onLink(link, wholeLen(headers) ?? Infinity)
     }
     const got = headers.get('content-type') ?? 'no type'
     throw fetchRefused(locationOf(url), `asked for ${type} at group log ${groupLog}, it answers with ${got}`)

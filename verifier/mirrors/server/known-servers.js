@@ -38,11 +38,14 @@ export class KnownServers {
   ways
   /** The servers that do not give many members in one answer. @type {Notes<true>} */
   withoutMembers
+  /** The servers that name plain forms of blobs (`hasPlainLink`), which could not be read. @type {Notes<true>} */
+  withoutPlain
 
   /** @param {Pick<Clock, 'now'>} [clock] */
   constructor (clock = systemClock) {
     this.ways = new Notes(clock)
     this.withoutMembers = new Notes(clock)
+    this.withoutPlain = new Notes(clock)
   }
 }
 

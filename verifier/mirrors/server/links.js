@@ -1,4 +1,5 @@
-// Reads the `Link` header of an answer: where the outboard of a blob is, and which other servers have the blob.
+// Reads the `Link` header of an answer: where the outboard of a blob is, which other servers have the blob, and whether
+// the server would rather give plain bytes.
 // Sources: RFC 8288, 3 (the header); RFC 6249, 3.2 (duplicates).
 
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../../lib/core/constants.js'
@@ -46,6 +47,14 @@ export function duplicateLinks (header, base, asked = base) {
   urls.delete(asked.href)
   return [...urls.values()].slice(0, MAX_DUPLICATES)
 }
+
+/**
+ * True if the header of a slice names its blob in plain form, as `<movie>; rel=alternate`: then the server redirects
+ * requests for plain bytes to a place from which long ranges are better read.
+ *
+ * @param {string} header @param {URL} base  the URL of the answer
+ */
+export const hasPlainLink = (header, base) => linksOf(header, { base, asked: base }, 'alternate').length > 0
 
 /**
  * The links with a relation that may be followed: those without a user and password, whose protocol is https, or http

@@ -4,6 +4,7 @@
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
 import { ByteQueue } from '../../../lib/core/byte-queue.js'
 import { HEADER_LEN, u64FromBytes } from '../../../lib/core/bytes.js'
+import { BaoError, fetchFailed } from '../../../lib/core/errors.js'
 import { meansNotHere } from '../../sources/http/answer.js'
 import { HttpFile } from '../../sources/http/file.js'
 import { optionsFor } from '../../sources/http/options.js'
@@ -12,7 +13,7 @@ import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { PlainFinder } from './plain-finder.js'
 import { KnownServers, serverOf } from './known-servers.js'
 import { membersOfEndpoint, sliceOfEndpoint } from './bao-endpoint.js'
-import { duplicateLinks } from './links.js'
+import { duplicateLinks, hasPlainLink } from './links.js'
 import { piecesOfPlain } from '../plain/plain-blob.js'
 
 /** @import { LinkHeader } from '../../sources/http/answer.js' */
@@ -23,6 +24,9 @@ import { piecesOfPlain } from '../plain/plain-blob.js'
 
 /** How many bytes of an endpoint's smallest slice are read, to get the size at its start. */
 const FIRST_READ_LEN = 1 << 14
+
+/** From how many bytes on a range is read as plain bytes, if the server redirects requests for these. */
+const MIN_PLAIN_LEN = 1 << 20
 
 /** Statuses that do not rule out requests for members: the server wants credentials, or lacks the first member. */
 const MAY_KNOW = [401, 403, 404, 407]
@@ -72,6 +76,8 @@ export class UrlMirror {
   #name
   /** How the server gives the blob, once that is known. @type {'bao' | PlainBlob | undefined} */
   #access
+  /** The blob as an endpoint gives it by redirects, once it was found. @type {PlainBlob | undefined} */
+  #redirected
   /** Other URLs of the blob, and the options of requests to them. @type {[URL, HttpOptions][] | undefined} */
   #duplicates
 
@@ -145,9 +151,52 @@ export class UrlMirror {
     }
   }
 
-  /** @param {SliceRequest} request @param {AbortSignal} signal */
-  #sliceOfEndpoint (request, signal) {
-    return sliceOfEndpoint(this.#url, request, this.#http, signal, link => this.#noteDuplicates(request, link))
+  /**
+   * Yields the slice of an endpoint. If the endpoint says that it redirects requests for plain bytes, long ranges are
+   * read in this way: the first one is requested as a slice, whose body is then not read.
+   *
+   * @param {SliceRequest} request @param {AbortSignal} signal
+   * @returns {AsyncGenerator<Uint8Array>}
+   */
+  async * #sliceOfEndpoint (request, signal) {
+    if (isLong(request.ranges, this.#redirected)) return yield * this.#piecesByRedirects(request, signal)
+    const { withoutPlain } = this.#known
+    let isPlainBetter = false
+    yield * sliceOfEndpoint(this.#url, request, this.#http, signal, (link, len) => {
+      this.#noteDuplicates(request, link)
+      isPlainBetter = this.#redirected === undefined && len >= MIN_PLAIN_LEN && hasPlainLink(link.header, link.base) &&
+        !withoutPlain.get(this.#server)
+      return !isPlainBetter
+    })
+    if (!isPlainBetter) return
+    try {
+      const found = await this.#findPlainBlob(request, signal)
+      if (found?.isSettled && !this.#file.ignoresRanges) this.#redirected = found.blob
+    } catch {
+      // For example, a page may not be allowed to read from the place to which it is sent, or that place may stall.
+      if (isUnwanted(signal)) throw signal.reason
+    }
+    if (this.#redirected === undefined) withoutPlain.set(this.#server, true)
+    yield * this.#sliceOfEndpoint(request, signal)
+  }
+
+  /**
+   * Yields what `piecesOfPlain` does. The error of a redirected request means nothing but that the next requests should
+   * be for slices.
+   *
+   * @param {SliceRequest} request @param {AbortSignal} signal
+   * @returns {AsyncGenerator<Uint8Array>}
+   * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_FAILED
+   */
+  async * #piecesByRedirects (request, signal) {
+    try {
+      yield * piecesOfPlain(/** @type {PlainBlob} */ (this.#redirected), request, signal)
+    } catch (error) {
+      if (isUnwanted(signal)) throw signal.reason
+      this.#known.withoutPlain.set(this.#server, true)
+      this.#redirected = undefined
+      throw fetchFailed(this.location, error)
+    }
   }
 
   /**
@@ -276,8 +325,23 @@ export class UrlMirror {
 }
 
 /**
+ * True if the ranges should be read as plain bytes.
+ *
+ * @param {ChunkRanges} ranges @param {PlainBlob} [blob]  undefined if it cannot be read in this way
+ */
+const isLong = (ranges, blob) => blob !== undefined &&
+  ranges.toBytes(blob.size).reduce((len, { start, end }) => len + end - start, 0) >= MIN_PLAIN_LEN
+
+/**
  * True if the ranges begin beyond the end of any blob, so that they mean its last chunk.
  *
  * @param {ChunkRanges} ranges
  */
 const isLastChunk = ranges => (ranges.boundaries[0] ?? 0) * CHUNK_LEN >= Number.MAX_SAFE_INTEGER
+
+/**
+ * True if a request was ended because its bytes are no longer wanted, and not because they have stalled.
+ *
+ * @param {AbortSignal} signal
+ */
+const isUnwanted = signal => signal.aborted && !(signal.reason instanceof BaoError)

@@ -1,7 +1,7 @@
 // Reads `Link` headers of honest and hostile servers.
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { duplicateLinks, outboardLinks } from '../../../../verifier/mirrors/server/links.js'
+import { duplicateLinks, hasPlainLink, outboardLinks } from '../../../../verifier/mirrors/server/links.js'
 import { holds } from '../../../support/property.js'
 
 const base = new URL('https://a.example/files/movie?key=1')
@@ -92,5 +92,17 @@ describe('outboards in a Link header', () => {
       '<a.obao99>; rel=describedby', '<javascript:0>; rel=describedby', '<http://b.example/>; rel=describedby',
       '<https://u:p@b.example/>; rel=describedby'
     ]) expect(outboardLinks(header, base), header).to.deep.equal([])
+  })
+})
+
+describe('a link to plain bytes in a Link header', () => {
+  it('has the relation `alternate`, among others', () => {
+    for (const header of ['<a>; rel=alternate', '<a>; rel="Alternate"', '<b>; rel=duplicate, <a>; rel="x alternate"']) {
+      expect(hasPlainLink(header, base), header).to.equal(true)
+    }
+    const others = ['', '<a>', '<a>; rel=alternates', '<a>; title="rel=alternate"', '<file:///a>; rel=alternate']
+    for (const header of others) {
+      expect(hasPlainLink(header, base), header).to.equal(false)
+    }
   })
 })

@@ -98,7 +98,6 @@ export async function fetchVerified (input, options) {
   const reader = new FailoverReader(book, { root, groupLog, key, signal: ending })
 
   let { start, end } = toRange(options.range)
-  toRanges({ start, end })
   const headers = new Headers({ 'content-type': type, 'accept-ranges': 'bytes', etag })
   const isWhole = start === 0 && end === Infinity
   const asked = isWhole ? askedRange(request, etag) : undefined

@@ -232,6 +232,22 @@ describe('servers that make false claims', () => {
     const asked = fetch.requests.map(({ url }) => url.replace(/^.*?example|format=bao-slice&|&group-log=4/g, ''))
     expect(asked).to.deep.equal(['/part?start=0', '/part?start=0&end=131072', '/all?start=131072'])
   })
+
+  it('that lack one more chunk each time are given up', async () => {
+    const at = origin()
+    let end = 2 ** 50
+    const stingy = () => {
+      end -= 2048
+      if (end < 2 ** 50 - 2048 * 100) throw new Error('it was asked a hundred times')
+      return new Response(JSON.stringify({ code: 'STORE_MISSING', missing: [[end, end + 1024]] }), {
+        status: 404, headers: { 'content-type': 'application/json' }
+      })
+    }
+    const fetch = fetchOf({ [`${at}/stingy`]: stingy, [`${at}/all`]: endpoint(content) })
+    const bytes = await bytesOf(fetchVerified(`${at}/stingy`, { cid, fetch, from: [`${at}/all`], ...SOON }))
+    expect(same(bytes, content)).to.equal(true)
+    expect(fetch.requests.length).to.be.below(20)
+  })
 })
 
 /** True if a request for a slice wants bytes after an offset. */
