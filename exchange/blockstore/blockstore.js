@@ -48,7 +48,7 @@ export const MAX_BLOCK_LEN = 1 << 22
  * @param {Store} store
  * @param {BlockstoreOptions} [options]
  */
-export const asBlockstore = (store, options = {}) => new Blockstore(store, options)
+export function asBlockstore (store, options = {}) { return new Blockstore(store, options) }
 
 class Blockstore {
   #store

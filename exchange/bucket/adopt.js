@@ -99,12 +99,11 @@ export function adoptInBucket (bucket, options = {}, inTests) {
     done += len
     onProgress?.({ type: 'baobox:adopt', detail: { done, unit: 'bytes' } })
   }
-  const epochs = new Epochs(bucket)
-  // Each object has a signal of its own: Node.js warns of a signal to which many requests listen.
-  const adoptOne = (/** @type {Candidate} */ object) => {
-    const own = eitherOf(either, new AbortController().signal)
-    return new Adoption(bucket, { epochs, recheck, signal: own, onBytes, inTests }).adopt(object)
-  }
+  // Each object and look has a signal of its own: Node.js warns of a signal to which many requests listen.
+  const ownSignal = () => eitherOf(either, new AbortController().signal)
+  const epochs = new Epochs(bucket, work => work(ownSignal()))
+  const adoptOne = (/** @type {Candidate} */ object) =>
+    new Adoption(bucket, { epochs, recheck, signal: ownSignal(), onBytes, inTests }).adopt(object)
   return results(objects, adoptOne, { parallel, ended, signal: either })
 }
 

@@ -68,9 +68,10 @@ import { assertKnownOptions } from '../../lib/core/options.js'
  *   if there is no object under the key; default: false, which replaces one. `type`: the media type with which the
  *   bucket serves the object, such as `text/html`; default: the bucket's
  * @property {(key: string, source: Source, options?: { size?: number, signal?: AbortSignal }
- * ) => Promise<{ size: number, etag?: string }>} putParts  writes an object of any length, in parts, and replaces one.
- *   The object appears as a whole, or not at all. At most five parts are in memory, of 8 MiB each up to 80 GiB.
- *   `size`: the length in bytes, if it is known. It decides how long the parts are, so longer objects need it
+ * ) => Promise<{ size: number, etag?: string }>} putParts  writes an object of up to 5 TiB, in parts, and replaces
+ *   one. The object appears as a whole, or not at all. At most five parts are in memory, of 8 MiB each up to 78 GiB.
+ *   `size`: the length in bytes, if it is known. It decides how long the parts are, so longer objects need it. Throws
+ *   SIZE_MISMATCH { wanted, got, location }, BLOB_TOO_LONG { location }
  * @property {(key: string, options?: { signal?: AbortSignal }) => Promise<void>} delete  deletes an object if there is
  *   one. Resolves when the bucket has acknowledged it
  * @property {(prefix?: string, after?: string, options?: { signal?: AbortSignal }

@@ -28,6 +28,9 @@ export { s3 } from './s3.js'
 /** @typedef {import('./r2.js').R2Part} R2Part */
 /** @typedef {import('./r2.js').R2Upload} R2Upload */
 /** @typedef {import('./s3-options.js').S3Options} S3Options */
+/** @typedef {import('./store/aliases.js').BucketAliases} BucketAliases */
+/** @typedef {import('./store/bucket-store.js').BucketStoreOptions} BucketStoreOptions */
+/** @typedef {import('./store/tags.js').BucketTags} BucketTags */
 /** @typedef {import('../../lib/core/errors.js').BaoError} BaoError */
 /** @typedef {import('../../lib/core/types.js').ProgressOptions} ProgressOptions */
 /** @typedef {import('../../lib/core/types.js').RandomAccess} RandomAccess */

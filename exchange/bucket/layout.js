@@ -2,6 +2,7 @@
 
 import { base16 } from 'multiformats/bases/base16'
 import { hash } from '../../lib/hash/hasher.js'
+import { bucketInvalid } from './errors.js'
 
 const ID = '\\.[\\da-f]{8}'
 const HEX = '([\\da-f]{2})/\\1[\\da-f]{62}'
@@ -11,7 +12,7 @@ const OWN_KEY = new RegExp('^(?:baobox\\.json' +
   `|adopted/${HEX.replace('\\1', '\\3')}(?:${ID}\\.\\d{8})?` +
   '|tags/[^/]+/\\d{16}' +
   '|aliases/[\\da-f]+/\\d{16}-(?:[\\da-f]{64}|deleted)' +
-  '|gc/\\d+/(?:begin|dead|final|done)' +
+  '|gc/\\d+\\.[\\da-f]{16}/(?:begin|dead|final|done)' +
   '|probe/[\\da-f]{16}/[^/]+)$')
 const BLOB_KEY = /^(blobs|refs)\/([\da-f]{2})\/(\2[\da-f]{62})(?:\.([\da-f]{8}))?(\.obao4)?$/
 const VERSION_LEN = 16
@@ -42,8 +43,17 @@ export const referenceKey = (hex, id = '') => keyIn('refs', hex, id)
 /** The key of the note about an adopted object. @param {string} key  of the object */
 export const noteKey = key => keyIn('adopted', base16.baseEncode(hash(new TextEncoder().encode(key))), '')
 
-/** The key of one version of a name: `folder/0000000000000007`. @param {string} folder @param {number} version */
-export const versionKey = (folder, version) => `${folder}/${String(version).padStart(VERSION_LEN, '0')}`
+/**
+ * The key of one version of a name: `folder/0000000000000007`.
+ *
+ * @param {string} folder @param {number} version  one more than the highest that the bucket lists: a claim
+ * @returns {string}
+ * @throws {import('../../lib/core/errors.js').BaoError} BUCKET_INVALID if there is no higher number
+ */
+export function versionKey (folder, version) {
+  if (Number.isSafeInteger(version)) return `${folder}/${String(version).padStart(VERSION_LEN, '0')}`
+  throw bucketInvalid(folder, 'somebody has used the highest number')
+}
 
 /** True if the key has the form of those that baobox makes. @param {string} key */
 export const isOwnKey = key => OWN_KEY.test(key)

@@ -2,7 +2,6 @@
 
 import { base16 } from 'multiformats/bases/base16'
 import { BaoError, fetchRefused } from '../../lib/core/errors.js'
-import { concat } from '../../lib/core/bytes.js'
 import { CHUNK_LEN, DEFAULT_GROUP_LOG, PAIR_LEN } from '../../lib/core/constants.js'
 import { LruCache } from '../../lib/core/lru.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
@@ -14,8 +13,10 @@ import { emptyOutboard, piecesOfPlain } from '../../verifier/mirrors/plain/plain
 import { assertBucket } from './bucket.js'
 import { bucketInvalid } from './errors.js'
 import { blobKey, outboardKey } from './layout.js'
+import { OutboardBlocks } from './outboard-blocks.js'
+import { PART_LEN } from './parts.js'
 import { keysWithId, placesOf } from './places.js'
-import { readAll } from './read-all.js'
+import { PartsAhead, readInParts } from './read-parts.js'
 
 /** @import { Bucket, ReadObject } from './bucket.js' */
 /** @import { BlobPlace } from './places.js' */
@@ -24,13 +25,10 @@ import { readAll } from './read-all.js'
 /** @import { SliceOutboard } from '../../lib/core/types.js' */
 
 const GROUP_LEN = CHUNK_LEN << DEFAULT_GROUP_LOG
-/** Outboards up to this length, those of blobs of up to 1 GiB, are read with one request. */
-const MAX_WHOLE_LEN = 1 << 22
-/** What is read at a time of a longer outboard: the pairs of 64 MiB. */
-const BLOCK_LEN = 1 << 18
-/** How many blocks of an outboard are kept, and of how many blobs the outboard is kept. */
-const MAX_BLOCKS = 16
-const MAX_BLOBS = 8
+/** The mirror remembers where at most so many blobs are. */
+const MAX_BLOBS = 1000
+/** It keeps at most so many bytes of outboards: those of 8 GiB of blobs. */
+const MAX_BYTES = 1 << 25
 /**
  * For how many milliseconds is kept where a blob is, and its outboard. Then both are read again, in case something was
  * damaged and replaced.
@@ -56,20 +54,15 @@ export function bucketMirror (bucket, options = {}) {
   assertBucket(bucket)
   assertKnownOptions(options, ['location'])
   const { location = bucket.location } = options
-  const known = /** @type {LruCache<string, KnownBlob>} */ (new LruCache(MAX_BLOBS))
-  const knownFor = (/** @type {string} */ hex) => {
-    const kept = known.get(hex)
-    if (kept !== undefined && performance.now() - kept.since < KEPT_MS) return kept
-    const fresh = { outboard: new BucketOutboard(bucket, hex), place: undefined, since: performance.now() }
-    known.set(hex, fresh)
-    return fresh
-  }
+  const partsAhead = new PartsAhead()
+  const known = new KnownBlobs(bucket)
   return new Mirror(location, async function * (request, signal) {
     const hex = base16.baseEncode(request.root)
-    const blob = new BucketBlob({ bucket, location, hex, known: knownFor(hex) }, request, signal)
+    const blob = new BucketBlob({ bucket, location, hex, known: known.of(hex), partsAhead }, request, signal)
     try {
       yield * blob.slice()
     } finally {
+      known.trim()
       await blob.close()
     }
   })
@@ -88,20 +81,22 @@ class BucketBlob {
   #location
   #hex
   #known
+  #partsAhead
   #request
   #signal
-  /** The part of the blob from which its size was learnt, until it is read. @type {ReadObject | undefined} */
-  #ahead
+  /** The first part that the slice needs, if its answer had to say the size. @type {ReadObject | undefined} */
+  #first
 
   /**
-   * @param {{ bucket: Bucket, location: string, hex: string, known: KnownBlob }} blob
+   * @param {{ bucket: Bucket, location: string, hex: string, known: KnownBlob, partsAhead: PartsAhead }} blob
    * @param {SliceRequest} request @param {AbortSignal} signal
    */
-  constructor ({ bucket, location, hex, known }, request, signal) {
+  constructor ({ bucket, location, hex, known, partsAhead }, request, signal) {
     this.#bucket = bucket
     this.#location = location
     this.#hex = hex
     this.#known = known
+    this.#partsAhead = partsAhead
     this.#request = request
     this.#signal = signal
   }
@@ -114,14 +109,14 @@ class BucketBlob {
       ? emptyOutboard(root, size, DEFAULT_GROUP_LOG)
       : await this.#known.outboard.open(root, size, this.#signal)
     if (outboard === undefined) {
-      if (this.#ahead === undefined) await this.#findSize(ranges) // throws STORE_NOT_FOUND if the blob is missing, too
+      if (this.#first === undefined) await this.#findSize(ranges) // throws STORE_NOT_FOUND if the blob is missing, too
       throw fetchRefused(this.#location, `it lacks the outboard ${outboardKey(this.#hex)}`)
     }
     const pieces = this.#pieces.bind(this)
     yield * piecesOfPlain({ size, outboard, pieces }, this.#request, this.#signal)
   }
 
-  async close () { await this.#ahead?.body.return(undefined) }
+  async close () { await this.#first?.body.return(undefined) }
 
   /**
    * Finds the size of the blob by reading the first part that the slice needs, which is kept.
@@ -138,32 +133,35 @@ class BucketBlob {
     const lastGroup = isLast ? await this.#known.outboard.lastGroup(this.#signal) : 0
     const wanted = isLast
       ? { start: lastGroup * GROUP_LEN, end: (lastGroup + 1) * GROUP_LEN }
-      : { start, end: end > Number.MAX_SAFE_INTEGER ? Infinity : end }
-    this.#ahead = await this.#read(wanted)
-    return this.#ahead.size
+      : { start, end: Math.min(end, start + PART_LEN) } // The parts after this one are read by `#pieces`.
+    this.#first = await this.#read(wanted)
+    return this.#first.size
   }
 
   /** @param {number} start @param {number} end @returns {AsyncGenerator<Uint8Array>} */
   async * #pieces (start, end) {
     let at = start
-    const ahead = this.#ahead
-    if (ahead?.range.start === start && ahead.range.end <= end) {
-      yield * ahead.body
-      at = ahead.range.end
+    const first = this.#first
+    if (first?.range.start === start && first.range.end <= end) {
+      yield * first.body
+      at = first.range.end
     }
-    if (at < end) yield * (await this.#read({ start: at, end })).body
+    const read = async (/** @type {{ start: number, end: number }} */ range, /** @type {AbortSignal} */ signal) =>
+      (await this.#read(range, signal)).body
+    yield * readInParts(read, { start: at, end }, { ahead: this.#partsAhead, signal: this.#signal })
   }
 
   /**
    * Reads a range where the blob was last, or at the first place that has it.
    *
-   * @param {{ start: number, end: number }} range @returns {Promise<ReadObject>}
+   * @param {{ start: number, end: number }} range @param {AbortSignal} [signal]
+   * @returns {Promise<ReadObject>}
    */
-  async #read (range) {
+  async #read (range, signal = this.#signal) {
     /** @type {unknown[]} */
     const failures = []
     const readAt = async (/** @type {BlobPlace} */ place) => {
-      const object = await this.#readAt(place, range).catch(error => {
+      const object = await this.#readAt(place, range, signal).catch(error => {
         if (!(error instanceof BaoError) || !OF_PLACE.includes(error.code)) throw error
         failures.push(error)
         return undefined
@@ -176,7 +174,7 @@ class BucketBlob {
     if (object) return object
     failures.length = 0
     const onInvalid = (/** @type {BaoError} */ error) => failures.push(error)
-    for await (const place of placesOf(this.#bucket, this.#hex, { signal: this.#signal, onInvalid })) {
+    for await (const place of placesOf(this.#bucket, this.#hex, { signal, onInvalid })) {
       const object = await readAt(place)
       if (object) return object
     }
@@ -186,14 +184,45 @@ class BucketBlob {
   }
 
   /**
-   * @param {BlobPlace} place @param {{ start: number, end: number }} range
+   * @param {BlobPlace} place @param {{ start: number, end: number }} range @param {AbortSignal} signal
    * @returns {Promise<ReadObject | undefined>} undefined if there is no object
    */
-  async #readAt ({ key, etag, size }, range) {
-    const object = await this.#bucket.get(key, range, { ifMatch: etag, signal: this.#signal })
+  async #readAt ({ key, etag, size }, range, signal) {
+    const object = await this.#bucket.get(key, range, { ifMatch: etag, signal })
     if (object === undefined || size === undefined || object.size === size) return object
     await object.body.return(undefined)
     throw bucketInvalid(this.#location, `by its reference, ${key} has ${size} bytes, and not ${object.size}`)
+  }
+}
+
+/** Blobs that slices have asked for lately. */
+class KnownBlobs {
+  #bucket
+  #blobs = /** @type {LruCache<string, KnownBlob>} */ (new LruCache(MAX_BLOBS))
+
+  /** @param {Bucket} bucket */
+  constructor (bucket) {
+    this.#bucket = bucket
+  }
+
+  /** @param {string} hex  the hash of the blob @returns {KnownBlob} */
+  of (hex) {
+    const kept = this.#blobs.get(hex)
+    if (kept !== undefined && performance.now() - kept.since < KEPT_MS) return kept
+    const fresh = { outboard: new BucketOutboard(this.#bucket, hex), place: undefined, since: performance.now() }
+    this.#blobs.set(hex, fresh)
+    return fresh
+  }
+
+  /** Forgets the blobs that were used least recently, until the outboards of the others fit into MAX_BYTES. */
+  trim () {
+    let bytes = 0
+    for (const hex of this.#blobs.keys()) bytes += this.#blobs.peek(hex)?.outboard.bytes ?? 0
+    for (const hex of this.#blobs.keys()) {
+      if (bytes <= MAX_BYTES) return
+      bytes -= this.#blobs.peek(hex)?.outboard.bytes ?? 0
+      this.#blobs.delete(hex)
+    }
   }
 }
 
@@ -201,79 +230,50 @@ class BucketBlob {
 class BucketOutboard {
   #bucket
   #hex
-  #key
-  #blocks = /** @type {LruCache<number, Uint8Array>} */ (new LruCache(MAX_BLOCKS))
-  /** The length of the object: a claim. @type {number | undefined} */
-  #len
+  #blocks
 
   /** @param {Bucket} bucket @param {string} hex  the hash of the blob */
   constructor (bucket, hex) {
     this.#bucket = bucket
     this.#hex = hex
-    this.#key = outboardKey(hex)
+    this.#blocks = new OutboardBlocks(bucket, outboardKey(hex))
   }
 
+  /** How many bytes are kept. */
+  get bytes () { return this.#blocks.bytes }
+
   /** The number of the last group, by the length of the outboard; 0 if there is none. @param {AbortSignal} signal */
-  async lastGroup (signal) {
-    if (this.#len === undefined) await this.#block(0, signal)
-    return Math.floor((this.#len ?? 0) / PAIR_LEN)
-  }
+  async lastGroup (signal) { return Math.floor((await this.#len(signal) ?? 0) / PAIR_LEN) }
 
   /**
    * @param {Uint8Array} root @param {number} size @param {AbortSignal} signal
    * @returns {Promise<SliceOutboard | undefined>} undefined if there is none
    */
   async open (root, size, signal) {
-    if (this.#len === undefined) await this.#block(0, signal)
-    if (this.#len === undefined) return undefined
-    const read = async (/** @type {number} */ start, /** @type {number} */ end) => {
-      const blockLen = this.#blockLen
-      const first = Math.floor(start / blockLen)
-      const parts = []
-      for (let index = first; index * blockLen < end; index++) {
-        const block = await this.#block(index, signal)
-        parts.push(block.subarray(Math.max(start - index * blockLen, 0), end - index * blockLen))
-      }
-      return parts.length === 1 ? parts[0] : concat(parts)
-    }
-    return openOutboard({ size: this.#len, read, overlaps: true }, { cid: root, size, groupLog: DEFAULT_GROUP_LOG })
+    const len = await this.#len(signal)
+    if (len === undefined) return undefined
+    const read = async (/** @type {number} */ start, /** @type {number} */ end) =>
+      await this.#read(blocks => blocks.read(start, end, signal), signal) ?? new Uint8Array(0)
+    return openOutboard({ size: len, read, overlaps: true }, { cid: root, size, groupLog: DEFAULT_GROUP_LOG })
   }
 
-  /** The first block is the whole outboard, if it is short. */
-  get #blockLen () { return (this.#len ?? 0) <= MAX_WHOLE_LEN ? MAX_WHOLE_LEN : BLOCK_LEN }
+  /** The length of the object: a claim. @param {AbortSignal} signal */
+  #len (signal) { return this.#read(blocks => blocks.len(signal), signal) }
 
   /**
-   * @param {number} index @param {AbortSignal} signal
-   * @returns {Promise<Uint8Array>} fewer bytes at the end; empty if there is no outboard
+   * Reads the outboard. If there is none where it was read last, another one is read. All of them have the same bytes.
+   *
+   * @template T @param {(blocks: OutboardBlocks) => Promise<T | undefined>} read @param {AbortSignal} signal
    */
-  async #block (index, signal) {
-    const kept = this.#blocks.get(index)
-    if (kept !== undefined) return kept
-    const blockLen = this.#len === undefined ? MAX_WHOLE_LEN : this.#blockLen
-    const start = index * blockLen
-    const object = await this.#bucket.get(this.#key, { start, end: start + blockLen }, { signal })
-    if (object === undefined) return await this.#findKey(signal) ? this.#block(index, signal) : new Uint8Array(0)
-    if (this.#len === undefined && object.size > MAX_WHOLE_LEN) {
-      // Only a part of what was asked for is needed.
-      this.#len = object.size
-      await object.body.return(undefined)
-      return this.#block(index, signal)
-    }
-    this.#len = object.size
-    const block = await readAll(object, blockLen)
-    this.#blocks.set(index, block)
-    return block
-  }
-
-  /** Looks for an outboard with an id. All of them have the same bytes. @param {AbortSignal} signal */
-  async #findKey (signal) {
-    const isPlain = this.#key === outboardKey(this.#hex)
-    if (!isPlain) return false
+  async #read (read, signal) {
+    const absent = this.#blocks
+    const found = await read(absent)
+    if (found !== undefined) return found
     for await (const key of keysWithId(this.#bucket, blobKey(this.#hex), 'outboard', signal)) {
-      if (key === outboardKey(this.#hex)) continue
-      this.#key = key
-      return true
+      if (key === absent.key) continue
+      if (key !== this.#blocks.key) this.#blocks = new OutboardBlocks(this.#bucket, key)
+      return read(this.#blocks)
     }
-    return false
+    return undefined
   }
 }

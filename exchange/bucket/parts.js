@@ -22,7 +22,7 @@ import { toPieces } from '../../lib/source/source.js'
  * @property {() => Promise<Upload>} begin
  */
 
-/** The length of a part, unless the object is so long that it would have too many parts. */
+/** The length of a part. When an object is put that would have too many parts, its parts are longer. */
 export const PART_LEN = 1 << 23
 const MAX_PARTS = 10_000
 /** The maximum length of an object: 5 TiB. */

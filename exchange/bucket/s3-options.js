@@ -71,7 +71,8 @@ export function checkedOptions (options) {
   const region = options.region ?? variable('AWS_REGION') ?? variable('AWS_DEFAULT_REGION') ??
     (given === undefined ? undefined : 'auto')
   if (region === undefined || !/^[\w-]+$/.test(region)) {
-    throw new TypeError(`"region" expected the name of a region, got ${region === undefined ? region : `'${region}'`}`)
+    const given = region === undefined ? 'undefined: pass it, or set AWS_REGION' : `'${region}'`
+    throw new TypeError(`"region" expected the name of a region, got ${given}`)
   }
   const endpoint = urlOf(given ?? `https://s3.${region}.amazonaws.com`, { name: 'endpoint' })
   if (endpoint.search !== '' || endpoint.hash !== '') {

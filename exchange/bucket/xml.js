@@ -11,6 +11,11 @@
 
 /** How deep elements may be inside each other. Answers of buckets have at most four levels. */
 const MAX_DEPTH = 16
+/**
+ * How many elements a document may have, because each takes a hundred bytes of memory. A list of 1000 keys has up to
+ * 15 000.
+ */
+const MAX_ELEMENTS = 1 << 16
 const ENTITIES = /** @type {Record<string, string>} */ ({ lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" })
 /** A tag, with its name and what follows the name. Quoted values of attributes may contain `>`. */
 const TAG = /<(\/?)([A-Za-z_][\w.:-]*)((?:\s+[\w.:-]+\s*=\s*(?:"[^"<]*"|'[^'<]*'))*)\s*(\/?)>/y
@@ -28,6 +33,7 @@ export function parseXml (text) {
   const document = { name: '', text: '', children: [] }
   const open = [document]
   const names = ['']
+  let count = 0
   let at = /** @type {RegExpExecArray} */ (DECLARATION.exec(text))[0].length
   while (at < text.length) {
     const current = open[open.length - 1]
@@ -51,6 +57,7 @@ export function parseXml (text) {
       open.pop()
     } else {
       if (open.length > MAX_DEPTH) throw fault('too many levels', at)
+      if (++count > MAX_ELEMENTS) throw fault('too many elements', at)
       if (open.length === 1 && document.children.length > 0) throw fault('a second document', at)
       const element = { name: fullName.slice(fullName.indexOf(':') + 1), text: '', children: [] }
       current.children.push(element)

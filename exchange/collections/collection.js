@@ -32,6 +32,8 @@ export class Collection {
   }
 
   /**
+   * Makes a collection.
+   *
    * @param {Iterable<NewEntry>} entries
    * @returns {Collection}
    * @throws {TypeError | RangeError} for a name that is not a string or has more than 65 536 bytes
@@ -64,7 +66,7 @@ export class Collection {
     if (!areEqual(sequence, 0, hash(meta))) throw invalid('the sequence names another meta blob')
     const names = [...parser.push(meta)].flat()
     parser.end()
-    return new Collection(names, sequence.slice(HASH_LEN))
+    return new Collection(names, new Uint8Array(sequence.subarray(HASH_LEN))) // the `slice` of a Buffer is no copy
   }
 
   /** The number of entries. */
@@ -85,17 +87,17 @@ export class Collection {
     return { sequence: concat([hash(meta), this.#hashes]), meta }
   }
 
-  /** @param {string} name @returns {CID | undefined} of the first entry that has the name */
+  /** The CID of the first entry that has a name. @param {string} name @returns {CID | undefined} */
   get (name) {
     this.#firstIndices ??= firstPlaces(this.#names)
     const place = this.#firstIndices.get(name)
     return place === undefined ? undefined : this.#cidAt(place)
   }
 
-  /** @returns {IterableIterator<string>} the names of the entries, in the order of the entries */
+  /** The names, in the order of the entries. @returns {IterableIterator<string>} */
   names () { return this.#names.values() }
 
-  /** @returns {Generator<CollectionEntry>} the entries, in their order */
+  /** The entries, in their order. @returns {Generator<CollectionEntry>} */
   * entries () {
     for (const [i, name] of this.#names.entries()) yield [name, this.#cidAt(i)]
   }

@@ -33,7 +33,8 @@ export async function getCollection (store, cid, options = {}) {
   const reader = new BoundedReader(store, cid, HASHSEQ, { ...options, maxBytes: options.maxBytes ?? MAX_LEN })
   memberCount(await wholeLen(store, reader.root))
   const sequence = await reader.bytes(reader.root)
-  return Collection.fromBytes({ sequence, meta: await reader.bytes(sequence.subarray(0, HASH_LEN)) })
+  const metaRoot = sequence.subarray(0, HASH_LEN)
+  return Collection.fromBytes({ sequence, meta: await reader.bytes(metaRoot).catch(orNoNames(reader.root, metaRoot)) })
 }
 
 /** @param {CID} cid @param {number} maxBytes @param {number} len  bytes that would be read @returns {BaoError} */
@@ -108,9 +109,7 @@ export async function * entryBatches (store, root, signal) {
   const hashes = new SliceSource(store.get(root, undefined, { reuse: true, signal }))
   try {
     const metaRoot = await hashes.read(HASH_LEN)
-    await wholeLen(store, metaRoot).catch(error => {
-      throw error.code === 'STORE_NOT_FOUND' ? noNames(root, metaRoot) : error
-    })
+    await wholeLen(store, metaRoot).catch(orNoNames(root, metaRoot))
     for await (const piece of store.get(metaRoot, undefined, { reuse: true, signal })) {
       for (const names of parser.push(piece)) {
         const roots = await hashes.read(names.length * HASH_LEN)
@@ -136,13 +135,14 @@ async function wholeLen (store, root) {
 }
 
 /**
- * The error for a missing meta blob. Its message says that the blob may not be a collection, because any sequence of
- * hashes looks like one.
+ * Changes the error for a missing meta blob. The message says that the blob may not be a collection, because any
+ * sequence of hashes looks like one.
  *
  * @param {Uint8Array} root @param {Uint8Array} metaRoot
  */
-function noNames (root, metaRoot) {
+const orNoNames = (root, metaRoot) => (/** @type {BaoError} */ error) => {
+  if (error.code !== 'STORE_NOT_FOUND') throw error
   const cid = toCid(metaRoot)
   const message = `${toCid(root)} is not a collection, or its names are not in the store: ${cid}`
-  return new BaoError('STORE_NOT_FOUND', message, { cid })
+  throw new BaoError('STORE_NOT_FOUND', message, { cid, cause: error.cause })
 }

@@ -109,21 +109,9 @@ export async function download (store, cid, options) {
  */
 export async function downloadBy (clock, store, cid, options) {
   store.closing.throwIfAborted()
-  const { from, ranges, recursive = false, tag, maxMembers = DEFAULT_MAX_MEMBERS, onMember } = options
-  const { signal, parallel = DEFAULT_PARALLEL, retries, stall, maxDuplicates, onProgress } = options
-  const { maxUnverified = DEFAULT_MAX_UNVERIFIED } = options
   const root = parseRoot(cid, 'cid')
-  const wanted = toRanges(ranges)
-  if (recursive && ranges !== undefined) {
-    throw new TypeError('"recursive" excludes "ranges": a sequence and its members are downloaded whole')
-  }
-  if (tag !== undefined) assertName('tag', tag)
-  assertInteger('maxMembers', maxMembers)
-  assertInteger('parallel', parallel, 1)
-  assertInteger('maxUnverified', maxUnverified)
-  if (typeof from !== 'object' || from === null || !(Symbol.iterator in from || Symbol.asyncIterator in from)) {
-    throw new TypeError(`"from" expected an array or another iterable of mirrors, got ${describe(from)}`)
-  }
+  const { from, wanted, recursive, tag, parallel, maxMembers, maxUnverified, onMember, ...rest } = checked(options)
+  const { retries, stall, maxDuplicates, signal, onProgress } = rest
   const progress = new DownloadProgress({ clock, onProgress })
   const book = new MirrorBook({ retries, stall, maxDuplicates, clock, progress })
   if (recursive) book.maxDuplicates = 0 // Each URL that a server names has only one blob.
@@ -138,9 +126,7 @@ export async function downloadBy (clock, store, cid, options) {
     try {
       return recursive
         ? await downloadSequence(downloader, session, root, { maxMembers, maxUnverified, onMember })
-        : await downloadBlob(downloader, session, {
-          root, wanted, maxUnverified: ranges === undefined ? maxUnverified : 0
-        })
+        : await downloadBlob(downloader, session, { root, wanted, maxUnverified })
     } finally {
       await downloader.end()
     }
@@ -150,6 +136,31 @@ export async function downloadBy (clock, store, cid, options) {
   } finally {
     held.release()
   }
+}
+
+/**
+ * Checks the options that no part of the download checks, and sets their defaults.
+ *
+ * @param {DownloadOptions} options
+ */
+function checked ({
+  from, ranges, recursive = false, tag, parallel = DEFAULT_PARALLEL, maxMembers = DEFAULT_MAX_MEMBERS,
+  maxUnverified = DEFAULT_MAX_UNVERIFIED, ...rest
+}) {
+  const wanted = toRanges(ranges)
+  if (recursive && ranges !== undefined) {
+    throw new TypeError('"recursive" excludes "ranges": a sequence and its members are downloaded whole')
+  }
+  if (tag !== undefined) assertName('tag', tag)
+  assertInteger('maxMembers', maxMembers)
+  assertInteger('parallel', parallel, 1)
+  assertInteger('maxUnverified', maxUnverified)
+  if (typeof from !== 'object' || from === null || !(Symbol.iterator in from || Symbol.asyncIterator in from)) {
+    throw new TypeError(`"from" expected an array or another iterable of mirrors, got ${describe(from)}`)
+  }
+  // Only a whole blob can be verified at its end.
+  const unverified = ranges === undefined ? maxUnverified : 0
+  return { from, wanted, recursive, tag, parallel, maxMembers, maxUnverified: unverified, ...rest }
 }
 
 /**

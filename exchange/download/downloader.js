@@ -116,9 +116,11 @@ export class Downloader {
       isGiven = false
       for (const record of ready) {
         const tasks = [...this.#busy.get(record) ?? []]
-        if (tasks.length === 0 ? this.#busy.size >= parallel : tasks.length >= MAX_REQUESTS) continue
+        const isIdle = tasks.length === 0
+        const mayBegin = isIdle ? this.#busy.size < parallel : tasks.length < MAX_REQUESTS
+        if (!mayBegin) continue
         const smallOnly = tasks.some(({ isSmall }) => !isSmall)
-        const task = work.nextTask(record, { now, mirrorCount, isIdle: tasks.length === 0, smallOnly })
+        const task = work.nextTask(record, { now, mirrorCount, isIdle, smallOnly })
         if (task === undefined) continue
         this.#begin(record, task)
         isGiven = true
@@ -126,7 +128,11 @@ export class Downloader {
     }
   }
 
-  /** @param {MirrorRecord} record @param {Task} task */
+  /**
+   * Begins a task. The mirror is free for the next one when it has sent everything, or when the task has ended.
+   *
+   * @param {MirrorRecord} record @param {Task} task
+   */
   #begin (record, task) {
     const tasks = this.#busy.get(record) ?? new Set()
     this.#busy.set(record, tasks.add(task))

@@ -16,6 +16,7 @@ import { withFirst } from '../../lib/source/async-util.js'
 /** @import { CID } from 'multiformats/cid' */
 /** @import { ByteRange, ChunkRanges } from '../../lib/tree/ranges.js' */
 /** @import { Mirror, MirrorLike } from '../../verifier/mirrors/mirror.js' */
+/** @import { SupplyOptions } from '../../store/index.js' */
 
 /**
  * @typedef {object} MirrorRequestEvent  a request to a mirror that has ended
@@ -31,7 +32,7 @@ import { withFirst } from '../../lib/source/async-util.js'
  * @property {(event: MirrorRequestEvent) => void} [onRequest]  called when a request to a mirror has ended. Its errors
  *   are ignored
  */
-/** @typedef {{ size?: number, hops?: number, signal?: AbortSignal }} WantedOptions  as a store passes them */
+/** @typedef {Partial<Pick<SupplyOptions, 'size' | 'hops' | 'signal'>>} WantedOptions  as a store passes them */
 /** @typedef {{ root: Uint8Array, ranges: ChunkRanges, size?: number, hops?: number }} Wanted */
 
 /** How many bytes the queue for what comes before the first verified leaf may reserve in advance. */
@@ -58,9 +59,13 @@ export function fromMirrors (mirrors, options = {}) {
   if (onRequest !== undefined && typeof onRequest !== 'function') {
     throw new TypeError(`"onRequest" expected a function, got ${describe(onRequest)}`)
   }
-  const list = [...mirrors].flatMap(mirror => mirrorsOf(mirror))
-  /** @param {Mirror} mirror @param {number} place  -1 to ask the mirror first from now on, 1 to ask it last */
-  const move = (mirror, place) => list.sort((a, b) => place * (Number(a === mirror) - Number(b === mirror)))
+  if (typeof mirrors !== 'object' || mirrors === null || !(Symbol.iterator in mirrors)) {
+    throw new TypeError(`"mirrors" expected an array or another iterable of mirrors, got ${describe(mirrors)}`)
+  }
+  let list = [...mirrors].flatMap(mirror => mirrorsOf(mirror))
+  const without = (/** @type {Mirror} */ mirror) => list.filter(other => other !== mirror)
+  const askFirst = (/** @type {Mirror} */ mirror) => { list = [mirror, ...without(mirror)] }
+  const askLast = (/** @type {Mirror} */ mirror) => { list = [...without(mirror), mirror] }
   return async (cid, ranges, { size, hops, signal } = {}) => {
     const wanted = { root: parseRoot(cid), ranges, size, hops }
     const book = new MirrorBook({ retries: 0, stall, maxDuplicates: 0 })
@@ -77,14 +82,14 @@ export function fromMirrors (mirrors, options = {}) {
       const request = new MirrorRequest(book, candidate, signal)
       const pieces = verifiedPieces(request, wanted, (ranges, thrown) => {
         const error = signal?.aborted ? undefined : thrown
-        if (error !== undefined && ranges.length > 0) move(mirror, 1)
+        if (error !== undefined && ranges.length > 0) askLast(mirror)
         try {
           onRequest?.({ mirror: mirror.location, cid, ranges, ...error !== undefined && { error } })
         } catch {} // an error of the caller's log must not break reads
       })
       try {
         const head = await pieces.next()
-        move(mirror, -1)
+        askFirst(mirror)
         return withFirst(head, pieces)
       } catch (error) {
         signal?.throwIfAborted()

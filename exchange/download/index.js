@@ -10,6 +10,7 @@ export { fromMirrors } from './from-mirrors.js'
 /** @typedef {import('./download.js').DownloadResult} DownloadResult */
 /** @typedef {import('./from-mirrors.js').FromMirrorsOptions} FromMirrorsOptions */
 /** @typedef {import('./from-mirrors.js').MirrorRequestEvent} MirrorRequestEvent */
+/** @typedef {import('./from-mirrors.js').WantedOptions} WantedOptions */
 /** @typedef {import('./progress.js').DownloadEvent} DownloadEvent */
 /** @typedef {import('./progress.js').DownloadState} DownloadState */
 /** @typedef {import('./progress.js').MembersState} MembersState */

@@ -1,7 +1,7 @@
 // Types: what a download does, from the whole to one request. A `Downloader` runs a `Work`: that of one blob
 // (blob/blob-download.js), or that of the members of a sequence (members/member-downloads.js). The work of a blob has a
-// current `Step` (blob/segments.js, size-proof.js, whole-files.js). For an idle mirror, the downloader asks the work
-// for the next `Task`, the work asks its step, and `Segments` asks its plan for the next segment.
+// current `Stage` (blob/segments.js, size-proof.js, whole-files.js). For an idle mirror, the downloader asks the work
+// for the next `Task`, the work asks its stage, and `Segments` asks its plan for the next segment.
 
 /** @import { Candidate } from '../../verifier/mirrors/candidate.js' */
 /** @import { MirrorBook } from '../../verifier/mirrors/mirror-book.js' */
@@ -45,8 +45,8 @@
  */
 
 /**
- * @typedef {object} Step
- * @property {boolean} isDone  true when the step has nothing left to fetch
+ * @typedef {object} Stage
+ * @property {boolean} isDone  true when the stage has nothing left to fetch
  * @property {(candidate: Candidate, asked: AskedForBlob) => Task | undefined} nextTask  returns undefined when there
  *   is no task for the mirror now
  * @property {(candidates: Candidate[]) => boolean} isHopeless  returns true if nothing is under way and none of the

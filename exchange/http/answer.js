@@ -14,7 +14,7 @@ import { answerOutboard } from './outboard.js'
 import { answerPost, answerPut } from './put.js'
 import { redirectTo, respondJson, respondOptions } from './respond.js'
 import { MAX_URL_LEN, routeOf } from './routes.js'
-import { answerSite } from './sites/site.js'
+import { answerSite } from './sites/answer-site.js'
 import { answerSlice, sliceQueryOf } from './slice.js'
 import { findBlob } from './stored-blob.js'
 import { answerTag, answerTags } from './tags.js'
@@ -52,9 +52,9 @@ export async function answerTo (served) {
   if (!methods.includes(method)) throw new HttpError(405, 'HTTP_METHOD', `this path allows ${allow}`, { allow })
   if (!READS.includes(method)) cors.assertNotForged(served)
   switch (route.kind) {
-    case 'blob': return answerNamed(served, route)
-    case 'site': return answerCollection(served, route)
-    case 'mounted': return answerMounted(served, route)
+    case 'blob': return answerBlobRoute(served, route)
+    case 'site': return answerSiteRoute(served, route)
+    case 'mounted': return answerMountedRoute(served, route)
     case 'list': return method === 'POST' ? answerUpload(served) : answerList(served)
     case 'tags': return answerTags(served)
     case 'tag': return answerTag(served, route.name)
@@ -101,7 +101,7 @@ function assertBounded (request) {
  *
  * @param {ServedRequest} served @param {BlobRoute} route
  */
-async function answerNamed (served, route) {
+async function answerBlobRoute (served, route) {
   const { request: { method, headers }, url: { search, searchParams } } = served
   const target = await allowedTarget(served, route.name)
   if (target.by !== 'name') {
@@ -142,7 +142,7 @@ function firstByte (ranges, headers) {
  *
  * @param {ServedRequest} served @param {SiteRoute} route
  */
-async function answerCollection (served, { name, path, rest }) {
+async function answerSiteRoute (served, { name, path, rest }) {
   const { options: { collections: rules = DEFAULT_RULES }, sites, url } = served
   const target = await allowedTarget(served, name)
   const isFinal = target.by === 'name'
@@ -156,7 +156,7 @@ async function answerCollection (served, { name, path, rest }) {
  *
  * @param {ServedRequest} served @param {MountedRoute} route
  */
-async function answerMounted (served, { path }) {
+async function answerMountedRoute (served, { path }) {
   const { options: { site }, mountedSites: sites } = served
   const { name, rules, mount } = /** @type {CheckedSite} */ (site)
   const root = await rootOfSite(served, name)

@@ -31,8 +31,18 @@ export async function sendPieces (served, { status, headers, len, pieces }) {
     return new Response(body, { status, headers: headersWith(served, withLen) })
   }
   await pieces.return(undefined)
+  assertFits(first.length, len)
   served.sent = len
   return respond(served, first, status, withLen)
+}
+
+/**
+ * Throws if an answer would be longer than its `Content-Length`: a client would take the rest for another answer.
+ *
+ * @param {number} got  bytes @param {number} len  bytes that were announced
+ */
+function assertFits (got, len) {
+  if (got > len) throw new Error(`a blob gave more than ${len} bytes`)
 }
 
 /** @param {AsyncGenerator<Piece>} pieces @param {number} len  the minimum number of bytes to read */
@@ -99,6 +109,7 @@ class Body {
       this.#first = undefined
       if (this.#isEnded) return
       if (piece === undefined) throw new Error(`the body ended after ${this.#sent} of ${this.#len} bytes`)
+      assertFits(this.#sent + piece.length, this.#len)
       this.#sent += piece.length
       controller.enqueue(piece)
       if (this.#sent < this.#len) return this.#awaitClient()

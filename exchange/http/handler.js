@@ -66,7 +66,7 @@ import { Sites } from './sites/sites.js'
  * @param {HandlerOptions} [options]
  * @returns {Handler}
  */
-export const createHandler = (store, options = {}) => handlerOf(store, options)
+export function createHandler (store, options = {}) { return handlerOf(store, options) }
 
 /**
  * Like `createHandler`, for a server that has hooks: see `ServerHooks`.

@@ -10,7 +10,7 @@ import { Cors } from './cors.js'
 /** @import { BlobName } from '../../lib/hash/cid.js' */
 /** @import { Authorize } from './authorize.js' */
 /** @import { CorsRules } from './cors.js' */
-/** @import { MountRules, SiteRules } from './sites/site.js' */
+/** @import { MountRules, SiteRules } from './sites/answer-site.js' */
 /** @import { RequestEvent } from './served-request.js' */
 
 /**
@@ -49,7 +49,7 @@ import { Cors } from './cors.js'
 /** @typedef {{ root: Uint8Array } | { tag: string }} SiteName */
 /** @typedef {{ name: SiteName, rules: Required<SiteRules>, mount: MountRules }} CheckedSite */
 
-const OPTIONS = [
+export const HANDLER_OPTIONS = [
   'basePath', 'allowTags', 'list', 'authorize', 'maxBytes', 'cors', 'collections', 'site', 'contentType', 'mirrors',
   'redirect', 'idleTimeout', 'onRequest'
 ]
@@ -65,7 +65,7 @@ const MAX_BYTES = 1 << 30
 
 /** @param {HandlerOptions} options */
 export function checkedOptions (options) {
-  assertKnownOptions(options, OPTIONS)
+  assertKnownOptions(options, HANDLER_OPTIONS)
   const { basePath = '', allowTags = false, list = false, maxBytes = MAX_BYTES, mirrors = [], ...rest } = options
   const { collections = true, site, redirect = false, idleTimeout = DEFAULT_IDLE_TIMEOUT } = rest
   const { authorize, cors = {}, contentType, onRequest } = rest

@@ -21,6 +21,13 @@ export const duplicateLinks = (mirrors, hex, more = '') =>
   mirrors.map((mirror, i) => `<${mirror}${hex}>; rel=duplicate; pri=${i + 1}${more}`)
 
 /**
+ * The link of a slice to the plain bytes of its blob, for the requests of which this server redirects clients.
+ *
+ * @param {string} topUrl @param {string} hex
+ */
+export const plainLink = (topUrl, hex) => `<${topUrl}${hex}>; rel=alternate`
+
+/**
  * For bytes under a hash, which never change: 48 weeks, as IPFS gateways do it. Caches that many users share keep only
  * what everybody may read.
  *

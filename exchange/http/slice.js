@@ -11,7 +11,7 @@ import { sendPieces } from './body.js'
 import { isKnown } from './conditions.js'
 import { badRequest, notAcceptable } from './errors.js'
 import { MAX_RANGES, boundariesIn, integer, labelOf, only } from './query.js'
-import { duplicateLinks, foreverFor, respond } from './respond.js'
+import { duplicateLinks, foreverFor, plainLink, respond } from './respond.js'
 import { requirePresent } from './stored-blob.js'
 
 /** @import { Store } from '../../store/interface.js' */
@@ -42,16 +42,20 @@ const MAX_LOG_OF_MANY = 6
 
 /** @param {ServedRequest} served @param {StoredBlob} blob @param {BlobRoute} route @param {SliceQuery} query */
 export async function answerSlice (served, blob, { topUrl }, { ranges, groupLog, label }) {
-  const { request, url, store, hops, options: { mirrors } } = served
+  const { request, url, store, hops, options: { mirrors, redirect } } = served
   const { root, cid, size } = blob
   const hex = base16.baseEncode(root)
+  const links = [
+    ...redirect === undefined ? [] : [plainLink(topUrl, hex)],
+    // These are links of the blob, not of the slice.
+    ...duplicateLinks(mirrors, hex, `; anchor="${topUrl}${hex}"`)
+  ]
   const headers = {
     'content-type': `${SLICE_TYPE}; group-log=${groupLog}`,
     'accept-ranges': 'none', // a range of a slice proves nothing
     'cache-control': foreverFor(served),
     etag: `"${cid}.slice.${label}.g${groupLog}"`,
-    // The link is for the blob, not for the slice.
-    ...mirrors.length > 0 && { link: duplicateLinks(mirrors, hex, `; anchor="${topUrl}${hex}"`).join(', ') },
+    ...links.length > 0 && { link: links.join(', ') },
     ...!url.searchParams.has('format') && { vary: 'Accept' }
   }
   if (isKnown(request.headers, headers.etag)) return respond(served, null, 304, headers)

@@ -42,8 +42,11 @@ export async function findBlob (store, root, { at, served } = {}) {
   if (found?.sizeProven) return blobOf(root, found)
   const { hops, signal } = served ?? {} // a short answer does not need the signal, which takes time to make
   if (found !== undefined) {
-    // Without the proof, the parts that the store has can be served.
-    await store.bytes(root, ChunkRanges.last, { hops, signal }).catch(() => signal?.throwIfAborted())
+    await store.bytes(root, ChunkRanges.last, { hops, signal }).catch(error => {
+      signal?.throwIfAborted()
+      // Without the proof, the parts that the store has can be served. But a bucket only claims to have a whole blob.
+      if (found.complete) throw error
+    })
   } else if (at === undefined) await store.has(root, { supply: true, hops, signal })
   else await store.bytes(root, { start: at, end: at + 1 }, { hops, signal })
   const [now] = await store.statMany([root])

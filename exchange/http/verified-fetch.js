@@ -28,6 +28,9 @@ import { handlerOf } from './handler.js'
 
 /** As in the Fetch standard, "HTTP-redirect fetch". */
 const MAX_REDIRECTS = 20
+/** The encodings that are undone, and their names for `DecompressionStream`. Source: RFC 9110, 8.4.1. */
+const FORMATS = /** @type {Map<string, 'gzip' | 'deflate'>} */ (
+  new Map([['gzip', 'gzip'], ['x-gzip', 'gzip'], ['deflate', 'deflate']]))
 
 /**
  * Makes a function like `fetch` for programs that take one. Below `base` it answers with the files of a site, and with
@@ -40,7 +43,8 @@ const MAX_REDIRECTS = 20
  * What the store and its mirrors lack is a 404. If no mirror gives right bytes, the answer is a 502. Its body is JSON,
  * with a message that names the mirrors. If the body has begun by then, reading it fails with a BaoError. The options
  * `cache`, `credentials`, `integrity`, `mode` and `referrer` of a request have no effect. The answer has an empty
- * `url`, and with `redirect: 'manual'` it is the redirect itself.
+ * `url`, and with `redirect: 'manual'` it is the redirect itself. The encodings `gzip` and `deflate` of a file are
+ * undone; such a file has no ranges.
  *
  * @param {VerifiedFetchOptions} options
  * @returns {typeof globalThis.fetch}
@@ -55,10 +59,11 @@ export function createVerifiedFetch (options) {
   const handler = handlerOf(store, { basePath, collections: false, ...site !== undefined && { site }, onRequest }, {
     isPrivate: true
   })
+  const answer = (/** @type {Request} */ request) => decodedAnswer(handler, request)
   return async (input, init) => {
     const url = urlOf(input)
     if (url?.origin !== base.origin || !url.pathname.startsWith(base.pathname)) return fetch(input, init)
-    return answer(handler, init === undefined && input instanceof Request ? input : new Request(input, init))
+    return finalAnswer(answer, init === undefined && input instanceof Request ? input : new Request(input, init))
   }
 }
 
@@ -87,14 +92,14 @@ function urlOf (input) {
 /**
  * Answers a request, and follows redirects as the request says.
  *
- * @param {Handler} handler @param {Request} request
+ * @param {(request: Request) => Promise<Response>} answer @param {Request} request
  * @returns {Promise<Response>}
  * @throws {TypeError} for a redirect that the request forbids, or too many
  */
-async function answer (handler, request) {
+async function finalAnswer (answer, request) {
   for (let count = 0; count <= MAX_REDIRECTS; count++) {
     request.signal.throwIfAborted()
-    const response = await untilAborted(handler(request), request.signal)
+    const response = await untilAborted(answer(request), request.signal)
     request.signal.throwIfAborted()
     const location = response.headers.get('location')
     if (location === null) return response
@@ -112,4 +117,27 @@ function redirect ({ status, headers }, target) {
   const absolute = new Headers(headers)
   absolute.set('location', target.href)
   return new Response(null, { status, headers: absolute })
+}
+
+/**
+ * Answers a request, and undoes the encoding of the file, as `fetch` does. Browsers do not undo it in the answers of
+ * service workers.
+ *
+ * @param {Handler} handler @param {Request} request
+ * @returns {Promise<Response>}
+ */
+async function decodedAnswer (handler, request) {
+  const response = await handler(request)
+  const { status, body } = response
+  const format = FORMATS.get(response.headers.get('content-encoding')?.toLowerCase() ?? '')
+  if (format === undefined) return response
+  if (status === 206) {
+    await body?.cancel()
+    const headers = new Headers(request.headers)
+    headers.delete('range') // It would mean encoded bytes.
+    return decodedAnswer(handler, new Request(request.url, { headers, signal: request.signal }))
+  }
+  const headers = new Headers(response.headers)
+  for (const name of ['content-encoding', 'content-length', 'accept-ranges']) headers.delete(name)
+  return new Response(body && body.pipeThrough(new DecompressionStream(format)), { status, headers })
 }

@@ -14,7 +14,11 @@ export { formatTicket, parseTicket } from './wire/ticket.js'
 /** @typedef {import('./serve.js').IrohServer} IrohServer */
 /** @typedef {import('./served-connection.js').PeerRequest} PeerRequest */
 /** @typedef {import('./types.js').IrohAddress} IrohAddress */
+/** @typedef {import('./types.js').IrohConnection} IrohConnection */
 /** @typedef {import('./types.js').IrohEndpoint} IrohEndpoint */
+/** @typedef {import('./types.js').IrohId} IrohId */
+/** @typedef {import('./types.js').IrohIncoming} IrohIncoming */
+/** @typedef {import('./types.js').IrohStream} IrohStream */
 /** @typedef {import('./wire/ticket.js').PeerAddress} PeerAddress */
 /** @typedef {import('./wire/ticket.js').Ticket} Ticket */
 /** @typedef {import('../../lib/hash/cid.js').BlobName} BlobName */

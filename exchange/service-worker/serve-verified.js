@@ -44,6 +44,8 @@ import { openWorkerStore } from './worker-store.js'
  * @property {(event: WorkerEvent) => void} [onEvent]  its errors are ignored
  */
 
+/** The status of an answer for which there was no space. */
+const STATUS_FULL = 507
 /** The name of the channel on which pages hear of bad answers. */
 const CHANNEL = 'baobox'
 
@@ -76,25 +78,43 @@ export function serveVerified (options) {
   })
   const nameBlobs = new NameBlobs(worker.caches, { base: base.href, site: site.cid })
 
+  /** Opens the store, and returns the function that answers requests from it. */
   const open = async () => {
     const name = `baobox ${base.pathname}`
     const { store, place, error } = await openWorkerStore(name, { supply, quota }, store => nameBlobs.putInto(store))
     tell({ type: 'store', place, ...error !== undefined && { error } })
-    const onRequest = (/** @type {RequestEvent} */ event) => tell({ type: 'request', ...event })
-    return createVerifiedFetch({ store, base, site, onRequest })
+    let isFull = false
+    const verifiedFetch = createVerifiedFetch({
+      store,
+      base,
+      site,
+      onRequest (event) {
+        isFull ||= isOfBrowsersQuota(event.error)
+        tell({ type: 'request', ...event })
+      }
+    })
+    return async (/** @type {Request} */ request) => {
+      const response = await verifiedFetch(request)
+      if (response.status !== STATUS_FULL || !isFull) return response
+      // The browser gives less than it has promised, so the quota of the store evicts nothing.
+      isFull = false
+      await store.gc().catch(() => {}) // then the answer is as before
+      return verifiedFetch(request)
+    }
   }
-  /** @type {Promise<typeof fetch> | undefined} */
+
+  /** @type {ReturnType<typeof open> | undefined} */
   let opening
   const answer = async (/** @type {Request} */ request) => {
     const opened = opening ??= open()
-    let verifiedFetch
+    let answerFromStore
     try {
-      verifiedFetch = await opened
+      answerFromStore = await opened
     } catch (error) {
       if (opening === opened) opening = undefined // the next request tries again
       return new Response(`${error}`, { status: 503, headers: { 'retry-after': '1', 'content-type': 'text/plain' } })
     }
-    return verifiedFetch(request)
+    return answerFromStore(request)
   }
 
   worker.addEventListener('install', event => event.waitUntil(nameBlobs.fetch(supply)))
@@ -145,6 +165,10 @@ const isOptions = site => Object(site) === site && 'cid' in /** @type {object} *
  */
 const absolute = (mirror, base) =>
   URL.canParse(mirror) ? mirror : new URL(mirror, base).href.replaceAll('%7B', '{').replaceAll('%7D', '}')
+
+/** True if the browser has refused to store more. @param {unknown} error @returns {boolean} */
+const isOfBrowsersQuota = error => error instanceof Error &&
+  (error.name === 'QuotaExceededError' || isOfBrowsersQuota(error.cause))
 
 /** The codes of answers that cannot be right: too short again and again, or without what proves the bytes. */
 const UNUSABLE = ['BAO_TRUNCATED', 'FETCH_REFUSED']

@@ -13,8 +13,10 @@ import { BaoError } from '../../lib/core/errors.js'
 import { ByteQueue } from '../../lib/core/byte-queue.js'
 import { DrislReader } from '../collections/web/drisl.js'
 
-/** The maximum length of a header or of a CID, in bytes. A header of this length has 200 000 roots. */
+/** The maximum length of a header, in bytes. A header of this length has 200 000 roots. */
 export const MAX_HEADER_LEN = 1 << 23
+/** The maximum length of the multihash of a block, in bytes. As text, a CID of megabytes would take seconds. */
+const MAX_MULTIHASH_LEN = 1 << 12
 /** The maximum number of CBOR items in a header: each may become a value of a hundred bytes. */
 const MAX_HEADER_ITEMS = 1 << 20
 /** The length of the header of version 2, after its first bytes: flags, and the offsets of its parts. */
@@ -41,6 +43,8 @@ class CarBytes {
   pos = 0
   /** The position at which the sections end. */
   end = Infinity
+  /** The maximum number of bytes that `exactly` reads. */
+  maxLen = MAX_HEADER_LEN
   /** The error of the source. */
   failure = /** @type {unknown} */ (undefined)
 
@@ -70,10 +74,10 @@ class CarBytes {
    * @returns {Promise<Uint8Array>} a copy
    */
   async exactly (len, seek = false) {
-    if (!(len >= 0 && len <= MAX_HEADER_LEN)) throw carInvalid(`a header or a CID of ${len} bytes`, this.pos)
+    if (!(len >= 0 && len <= this.maxLen)) throw carInvalid(`a header or a CID of ${len} bytes`, this.pos)
     const bytes = await this.upTo(len)
     if (bytes.length < len) throw carTruncated(this.pos, len, bytes.length)
-    const copy = bytes.slice()
+    const copy = new Uint8Array(bytes) // The `slice` of a Buffer is no copy.
     if (seek) this.seek(len)
     return copy
   }
@@ -186,6 +190,7 @@ export class CarReader {
    */
   async * sections () {
     const bytes = this.#bytes
+    bytes.maxLen = MAX_MULTIHASH_LEN
     while (!await this.#isAtEnd()) {
       const start = bytes.pos
       const { cid, blockLength: len } = await this.#decoded(() => readBlockHead(bytes))

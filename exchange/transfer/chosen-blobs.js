@@ -6,7 +6,7 @@ import { BaoError } from '../../lib/core/errors.js'
 import { concat } from '../../lib/core/bytes.js'
 import { multihashOf, parseRoot, toCid } from '../../lib/hash/cid.js'
 import { assertMany, untilSignal } from '../../lib/async/in-order.js'
-import { LOOKUP_COUNT, assertName, tagNotFound } from '../../store/interface.js'
+import { LOOKUP_COUNT, assertName, isMiss, tagNotFound } from '../../store/interface.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName } from '../../lib/hash/cid.js' */
@@ -213,6 +213,14 @@ const LOSSES = ['STORE_CORRUPT', 'STORE_MISSING', 'STORE_CHANGED', 'STORE_NOT_FO
  * @param {unknown} error @returns {error is BaoError}
  */
 export const isLoss = error => error instanceof BaoError && LOSSES.includes(error.code)
+
+/**
+ * True if an error says that a blob was deleted. A store that reads from elsewhere throws the same code when it cannot
+ * do so, with the reason as the cause.
+ *
+ * @param {unknown} error
+ */
+export const isGone = error => isMiss(error) && /** @type {BaoError} */ (error).code === 'STORE_NOT_FOUND'
 
 /**
  * @param {unknown} error

@@ -3,7 +3,9 @@
 
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { FILE_FROM, areSameTags, assertStore, assertWritable, missing, notFound } from '../../store/interface.js'
-import { assertSelection, blobOf, chosenBlobs, chosenTags, hasOwnName, isLoss, unlessLoss } from './chosen-blobs.js'
+import {
+  assertSelection, blobOf, chosenBlobs, chosenTags, hasOwnName, isGone, isLoss, unlessLoss
+} from './chosen-blobs.js'
 import { copySlices, isUnproven } from './copy-slices.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -187,7 +189,7 @@ class Copy {
   #failed (cid, error) {
     if (!isLoss(error) && !isUnproven(error)) throw error
     // A blob that was deleted before it was read does not count as failed, unless the caller has asked for this blob.
-    if (error.code === 'STORE_NOT_FOUND' && this.#options.cids === undefined) return
+    if (isGone(error) && this.#options.cids === undefined) return
     this.#result.failed.push({ cid, error })
   }
 }

@@ -5,20 +5,20 @@ import { CarWriter } from '@ipld/car/writer'
 import { CID, varint } from 'multiformats'
 import { RAW, parseRoot, toCid, unsupported } from '../../lib/hash/cid.js'
 import { nameOf } from '../../lib/hash/roots.js'
-import { BaoError } from '../../lib/core/errors.js'
 import { concat, describe } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { assertMany, untilSignal } from '../../lib/async/in-order.js'
-import { assertStore, missing, notFound } from '../../store/interface.js'
+import { assertStore, missing, notFound, sizeMismatch } from '../../store/interface.js'
 import { asBlockstore } from '../blockstore/blockstore.js'
 import { isDasl } from '../collections/web/drisl.js'
 import { MAX_HEADER_LEN } from './car-reader.js'
-import { assertSelection, blobOf, chosenBlobs, chosenTags, hasOwnName, isAll } from './chosen-blobs.js'
+import { assertSelection, blobOf, chosenBlobs, chosenTags, hasOwnName, isAll, isGone } from './chosen-blobs.js'
 
 /** @import { MultihashHasher } from 'multiformats/hashes/interface' */
 /** @import { BlobName } from '../../lib/hash/cid.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
 /** @import { TagInfo } from '../../store/index.js' */
+/** @import { BaoError } from '../../lib/core/errors.js' */
 /** @import { Store } from '../../store/interface.js' */
 /** @import { Chosen, SelectionOptions } from './chosen-blobs.js' */
 
@@ -39,7 +39,8 @@ import { assertSelection, blobOf, chosenBlobs, chosenTags, hasOwnName, isAll } f
  *   these sequences as well; `tags`: only blobs that these tags protect. Default: all whole blobs
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the archive, in fresh pieces
  * @throws {BaoError} the errors of `get`, after which the archive is incomplete; CID_UNSUPPORTED { cid } for an alias
- *   whose hash function is not among `hashers`, or not one of DASL; STORE_TAG_NOT_FOUND { tag }
+ *   whose hash function is not among `hashers`, or not one of DASL; STORE_TAG_NOT_FOUND { tag }; SIZE_MISMATCH { cid,
+ *   wanted, got } if a bucket says another size of a blob than it has
  */
 export function exportCar (store, options = {}) {
   assertStore(store)
@@ -73,17 +74,20 @@ async function * archiveOf (store, options) {
     const name = nameIn(cid).bytes
     const head = concat([varintOf(name.length + size), name])
     let isBegun = false
+    let len = 0
     try {
       for await (const piece of isOwn ? store.get(cid, undefined, { signal }) : blocks.get(cid, { signal })) {
+        len += piece.length
+        if (len > size) throw sizeMismatch(size, len, cid)
         if (!isBegun) yield given(head)
         isBegun = true
         yield given(piece)
       }
+      if (len < size) throw sizeMismatch(size, len, cid)
       if (!isBegun) yield given(head) // The block is empty.
     } catch (error) {
       // Leave out a blob that was deleted before it was read, unless the caller has asked for this blob.
-      const isGone = error instanceof BaoError && error.code === 'STORE_NOT_FOUND'
-      if (!isGone || isBegun || !isAll(selection)) throw error
+      if (!isGone(error) || isBegun || !isAll(selection)) throw error
     }
     onProgress?.({ type: 'baobox:export', detail: { done, unit: 'bytes' } })
   }

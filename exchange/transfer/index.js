@@ -14,6 +14,7 @@ export { push } from './push.js'
 /** @typedef {import('./import-car.js').ImportResult} ImportResult */
 /** @typedef {import('./import-car.js').ImportRules} ImportRules */
 /** @typedef {import('./push.js').PushOptions} PushOptions */
+/** @typedef {import('./push.js').PushParts} PushParts */
 /** @typedef {import('./push.js').PushResult} PushResult */
 /** @typedef {import('./chosen-blobs.js').SelectionOptions} SelectionOptions */
 /** @typedef {import('../../lib/hash/cid.js').NamedBlob} NamedBlob */

@@ -2,7 +2,7 @@
 // does.
 
 import { HASH_LEN } from '../../lib/core/constants.js'
-import { assertInteger, concat } from '../../lib/core/bytes.js'
+import { assertInteger, assertOptions, concat } from '../../lib/core/bytes.js'
 import { BaoError, fetchFailed, fetchRefused, fetchStatus } from '../../lib/core/errors.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { HASHSEQ, RAW, parseRoot, toCid } from '../../lib/hash/cid.js'
@@ -22,7 +22,7 @@ import { within } from '../time-limits.js'
  * @property {string | URL} to  the URL of a server, or of a path on it. A blob is at `blobs/CID` below this URL
  * @property {boolean} [recursive]  true to send the members, too, of a sequence of hashes or a collection. Default:
  *   false
- * @property {number} [parallel]  requests at a time. Default: 4
+ * @property {number} [parallel]  requests at a time, 1 to 64. Default: 4
  * @property {typeof globalThis.fetch} [fetch]  replaces the runtime's. It gets `redirect: 'manual'`
  * @property {ConstructorParameters<typeof Headers>[0]} [headers]  of every request, such as an `Authorization`. No
  *   redirect is followed, so no other server gets them
@@ -55,11 +55,13 @@ const MAX_PARALLEL = 64
  * @param {BlobName} cid
  * @param {PushOptions} options
  * @returns {Promise<PushResult>}
- * @throws {BaoError} STORE_NOT_FOUND, STORE_MISSING, STORE_CORRUPT; FETCH_FAILED { location, cause }, FETCH_STATUS
- *   { location, status }; FETCH_REFUSED { location } when a server takes an upload, and does not have the blob then
+ * @throws {BaoError} STORE_NOT_FOUND, STORE_MISSING, STORE_CORRUPT; HASHSEQ_INVALID { cid, len }; FETCH_FAILED {
+ *   location, cause }, FETCH_STATUS { location, status }; FETCH_REFUSED { location } when a server takes an upload, and
+ *   does not have the blob then
  */
 export async function push (store, cid, options) {
   assertStore(store)
+  assertOptions('options', options, '{ to, ... }')
   assertKnownOptions(options, OPTIONS)
   const { to, recursive = false, parallel = DEFAULT_PARALLEL, signal } = options
   const root = parseRoot(cid, 'cid')
@@ -102,8 +104,9 @@ async function wholeBlobs (store, roots) {
  */
 async function membersOf (store, { root, size }, signal) {
   if (size % HASH_LEN !== 0) {
-    const why = `its size, ${size} bytes, is not a multiple of ${HASH_LEN}`
-    throw new BaoError('COLLECTION_INVALID', `${toCid(root)} is not a sequence of hashes: ${why}`)
+    const cid = toCid(root)
+    const message = `${cid} is not a sequence of hashes: its size, ${size} bytes, is not a multiple of ${HASH_LEN}`
+    throw new BaoError('HASHSEQ_INVALID', message, { cid, len: size })
   }
   const members = /** @type {Map<string, WholeBlob>} */ (new Map())
   const step = HASH_LEN * LOOKUP_COUNT

@@ -43,7 +43,11 @@ export const ENGINES = {
     ],
     processes: (data, ports) => ports.map(port => ({
       args: ['--port', `127.0.0.1:${port}`, '--keep-alive', '--quiet', '--region', REGION, 'posix', data],
-      env: { ROOT_ACCESS_KEY: KEYS.accessKeyId, ROOT_SECRET_KEY: KEYS.secretAccessKey }
+      env: {
+        ROOT_ACCESS_KEY: KEYS.accessKeyId,
+        ROOT_SECRET_KEY: KEYS.secretAccessKey,
+        VGW_CORS_ALLOW_ORIGIN: '*' // for pages
+      }
     })),
     ports: 2,
     endpoints: 2

@@ -12,7 +12,7 @@ import {
 /** @import { Tests } from './index.js' */
 
 /** @param {Uint8Array} bytes @param {{ start: number, end: number }} range */
-const partOf = (bytes, { start, end }) => bytes.subarray(start, Math.max(start, end))
+const partOf = (bytes, { start, end }) => bytes.subarray(start, end)
 
 /** Returns boundaries of sets of chunks in a blob of so many chunks. @param {number} chunks */
 const boundariesIn = chunks => [
@@ -61,7 +61,7 @@ export const READING = {
     const inside = [0, 1, KIB, GROUP_LEN - 1, GROUP_LEN, 4 * GROUP_LEN, 8 * GROUP_LEN + 1, 9 * GROUP_LEN]
     const borders = [...inside, bytes.length, bytes.length + 1]
     for (const start of borders) {
-      for (const end of [...borders, start + 1]) {
+      for (const end of [...borders.filter(border => border >= start), start + 1]) {
         for (const verify of [true, false]) {
           const got = await store.bytes(cid, { start, end }, { verify })
           sameBytes(got, partOf(bytes, { start, end }), `bytes ${start} to ${end}`)
@@ -82,7 +82,7 @@ export const READING = {
       const outboard = createOutboardSync(bytes)
       const { cid } = await store.put(bytes)
       const sets = boundariesIn(Math.ceil(size / KIB)).map(boundaries => ChunkRanges.fromBoundaries(boundaries))
-      const spans = [...rangesOf(size)].filter(({ start, end }, i) => i % 9 === 0 && end >= start)
+      const spans = [...rangesOf(size)].filter((_, i) => i % 9 === 0)
       for (const ranges of [...sets, ...spans]) {
         for (const header of [true, false]) {
           const got = await collect(store.slice(cid, ranges, { header }))

@@ -24,8 +24,18 @@ export const RULES = {
   writerWeek: true,
   /** An epoch is over a week after its begin: nobody creates or deletes anything for it. */
   epochWeek: true,
-  /** The folder of the last epoch is not removed, so that no epoch gets the number of an earlier one. */
-  lastEpochStays: true
+  /** The folder of an epoch has an id, so that no epoch ever has the folder of another one. */
+  epochIds: true,
+  /** Who merges epochs publishes their keys before the folders are removed. */
+  mergedFirst: true,
+  /** Only epochs that are not over are merged. */
+  freshMerged: true,
+  /** A collector deletes nothing if another one has given its epoch up. */
+  ownFinal: true,
+  /** An epoch that was given up is not merged. */
+  givenUpStay: true,
+  /** A reader takes keys in `dead`, while there is no `final`. */
+  readersTakeDead: true
 }
 
 /**

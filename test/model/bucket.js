@@ -18,9 +18,13 @@
 
 const sorted = objects => Object.fromEntries(Object.entries(objects).sort(([a], [b]) => a < b ? -1 : 1))
 
-/** @param {Record<string, any>} objects @param {Partial<Bucket>} [options] @returns {Bucket} */
-export const bucketOf = (objects, { trouble = null, lateWrites = false } = {}) =>
-  ({ objects: sorted(objects), late: [], week: 0, trouble, lateWrites })
+/**
+ * @param {Record<string, any>} objects
+ * @param {Partial<Pick<Bucket, 'trouble' | 'lateWrites' | 'late'>>} [options]
+ * @returns {Bucket}
+ */
+export const bucketOf = (objects, { late = [], trouble = null, lateWrites = false } = {}) =>
+  ({ objects: sorted(objects), late, week: 0, trouble, lateWrites })
 
 /** @param {Bucket} bucket @param {string} key @returns {Bucket} */
 export function without (bucket, key) {

@@ -1,7 +1,7 @@
-// The collector of garbage.
+// The collector of garbage, and one that merges the epochs of collectors.
 import { RULES, go } from './actor.js'
 import { create, list, remove } from './bucket.js'
-import { blobOf, epochsIn, highest, versionOf } from './protocol.js'
+import { blobOf, epochsIn, highest, nextFolder, versionOf } from './protocol.js'
 
 /** @typedef {import('./actor.js').Actor} Actor */
 
@@ -57,18 +57,21 @@ export function collector ({ who, tags }, rules = RULES) {
       ask: () => list('gc/'),
       then: (_, listing, { week }) => {
         const epochs = epochsIn(listing)
-        const last = epochs.at(-1) ?? { number: 0, done: {} }
+        const last = epochs.at(-1) ?? { done: {} }
         // An epoch that is not done may have begun more than a day ago, or not.
-        const choices = [go(who, 'begin', { epoch: last.number + 1 })]
+        const choices = [go(who, 'begin', { epoch: { folder: nextFolder(epochs, who, rules), since: week } })]
         if (last.done) return choices
-        if (last.final && last.begin && !(rules.epochWeek && week > last.begin.week)) {
-          choices.push({ ...sweep(last.number, last.final.keys), note: `it finishes epoch ${last.number}` })
+        const { folder, begin, dead, final } = last
+        if (begin && !(rules.epochWeek && week > begin.week)) {
+          const epoch = { folder, since: begin.week }
+          if (final) choices.push({ ...sweep(epoch, final.keys), note: `it finishes epoch ${folder}` })
+          else if (dead) choices.push({ ...go(who, 'give up', { epoch }), note: `it gives up epoch ${folder}` })
         }
         return [...choices, { ...go(who, 'end'), note: 'it leaves the epoch to others' }]
       }
     },
     begin: {
-      ask: ({ epoch }) => bucket => create(`gc/${epoch}/begin`, { by: who, week: bucket.week })(bucket),
+      ask: beginning(who),
       then: ({ epoch }, isOwn) => isOwn ? go(who, 'list blobs', { epoch }) : go(who, 'end')
     },
     'list blobs': {
@@ -83,7 +86,7 @@ export function collector ({ who, tags }, rules = RULES) {
         : atDone(epoch))
     }),
     dead: {
-      ask: ({ epoch, keys }) => create(`gc/${epoch}/dead`, { by: who, keys }),
+      ask: ({ epoch, keys }) => create(`gc/${epoch.folder}/dead`, { by: who, keys }),
       then: ({ epoch, keys, seen }) => rules.collectorLooksAgain
         ? go(who, 'list tags again', { epoch, keys, page: 0, paths: [], ...seen && { seen } })
         : go(who, 'final', { epoch, keys })
@@ -91,21 +94,82 @@ export function collector ({ who, tags }, rules = RULES) {
     ...marking('list tags again', 'follow again', ({ epoch, keys, reached }) =>
       go(who, 'final', { epoch, keys: unreached(keys, reached) })),
     final: {
-      ask: ({ epoch, keys }) => create(`gc/${epoch}/final`, { by: who, keys }),
-      then: ({ epoch, keys }) => sweep(epoch, keys)
+      ask: ({ epoch, keys }) => create(`gc/${epoch.folder}/final`, { by: who, keys }),
+      then: ({ epoch, keys }, isOwn) => isOwn || !rules.ownFinal ? sweep(epoch, keys) : go(who, 'end')
+    },
+    'give up': {
+      ask: ({ epoch }) => create(`gc/${epoch.folder}/final`, { by: who, keys: [] }),
+      then: ({ epoch }, isOwn) => isOwn ? atDone(epoch) : go(who, 'end')
     },
     sweep: {
       ask: ({ keys }) => remove(keys[0]),
       then: ({ epoch, keys: [, ...keys] }) => sweep(epoch, keys)
     },
     done: {
-      ask: ({ epoch }) => create(`gc/${epoch}/done`, {}),
+      ask: ({ epoch }) => create(`gc/${epoch.folder}/done`, {}),
       then: () => go(who, 'end')
     }
   }
-  const isOver = ({ objects, week }, { at, epoch }) => rules.epochWeek && epoch !== undefined && at !== 'begin' &&
-    (objects[`gc/${epoch}/begin`]?.week ?? -1) < week
-  return { start: go(who, 'epochs'), program, isOver }
+  return { start: go(who, 'epochs'), program, isOver: isOver(rules) }
+}
+
+const beginning = who => ({ epoch: { folder } }) => bucket =>
+  create(`gc/${folder}/begin`, { by: who, week: bucket.week })(bucket)
+
+/** True if a week has passed since the epoch has begun of one that works for it. */
+const isOver = rules => ({ week }, { epoch }) => rules.epochWeek && epoch !== undefined && epoch.since < week
+
+/**
+ * Makes one epoch of those that are done, and removes their folders. With the same keys, nothing is condemned that was
+ * not, and nobody may rely on it for as long.
+ *
+ * @param {{ who: string, times?: number }} options  `times`: how often it does so
+ * @returns {Actor}
+ */
+export function merger ({ who, times = 1 }, rules = RULES) {
+  const removing = ({ epoch, keys, objects, times }) => {
+    if (objects.length > 0) return go(who, 'remove', { epoch, keys, objects, times })
+    if (rules.mergedFirst) return times > 1 ? go(who, 'epochs', { times: times - 1 }) : go(who, 'end')
+    return go(who, 'final', { epoch, keys, objects, times })
+  }
+  /** @type {Actor['program']} */
+  const program = {
+    epochs: {
+      ask: () => list('gc/'),
+      then: ({ times }, listing, { week }) => {
+        const epochs = epochsIn(listing)
+        const merged = epochs.filter(({ begin, final, done }) =>
+          begin && final && done && !(rules.freshMerged && begin.week < week) &&
+          (!rules.givenUpStay || final.keys.length > 0))
+        if (merged.length === 0) return go(who, 'end')
+        const objects = merged.flatMap(epoch => ['begin', 'dead', 'final', 'done'].filter(name => epoch[name])
+          .map(name => `gc/${epoch.folder}/${name}`))
+        const keys = distinct(merged.flatMap(({ final }) => final.keys))
+        const epoch = { folder: nextFolder(epochs, who, rules), since: week }
+        return go(who, 'begin', { epoch, keys, objects, times })
+      }
+    },
+    begin: {
+      ask: beginning(who),
+      then: (self, isOwn) => {
+        if (!isOwn) return go(who, 'end')
+        return rules.mergedFirst ? { ...self, at: 'final' } : removing(self)
+      }
+    },
+    final: {
+      ask: ({ epoch, keys }) => create(`gc/${epoch.folder}/final`, { by: who, keys }),
+      then: self => ({ ...self, at: 'done' })
+    },
+    done: {
+      ask: ({ epoch }) => create(`gc/${epoch.folder}/done`, {}),
+      then: self => rules.mergedFirst ? removing(self) : go(who, 'end')
+    },
+    remove: {
+      ask: ({ objects }) => remove(objects[0]),
+      then: ({ objects: [, ...objects], ...self }) => removing({ ...self, objects })
+    }
+  }
+  return { start: go(who, 'epochs', { times }), program, isOver: isOver(rules) }
 }
 
 /** @template T @param {T[]} list @returns {T[]} sorted */

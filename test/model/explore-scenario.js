@@ -2,19 +2,20 @@
 // be lost that was acknowledged. After every end, more epochs must delete all garbage.
 import { RULES, stepsOf } from './actor.js'
 import { arrivals, bucketOf, without } from './bucket.js'
-import { collector } from './collector.js'
+import { collector, merger } from './collector.js'
 import { explore } from './explore.js'
-import { blobOf, epochsIn, versionOf } from './protocol.js'
+import { blobOf, condemnedIn, deletedIn, epochsIn, versionOf } from './protocol.js'
 import { deleter, tidier, writer } from './writers.js'
 
-const MAKERS = { writer, deleter, collector, tidier }
+const MAKERS = { writer, deleter, collector, merger, tidier }
 
 /**
  * @typedef {object} Scenario
  * @property {string} title
- * @property {({ is: 'writer' | 'deleter' | 'collector' | 'tidier', who: string } & Record<string, any>)[]} actors
+ * @property {({ is: keyof typeof MAKERS, who: string } & Record<string, any>)[]} actors
  *   with the options of each
  * @property {Record<string, any>} objects  in the bucket at first
+ * @property {import('./bucket.js').Late[]} [late]  the requests that have not arrived at first
  * @property {{ tag: string, version: number, blobs: string[] }[]} [acked]  what was acknowledged before
  * @property {number} [weeks]  how often a week may pass: then epochs are over, and their folders are removed
  * @property {number} [trouble]  how often an answer may be lost or a request be late. By default there is no limit.
@@ -31,18 +32,18 @@ const MAKERS = { writer, deleter, collector, tidier }
  *   `onlyHighest`: something is promised about a tag only while its highest version was acknowledged
  */
 export function exploreScenario (scenario, options = {}) {
-  const { actors, objects, acked = [], weeks = 0, trouble, lateWrites, crashes = false } = scenario
+  const { actors, objects, late, acked = [], weeks = 0, trouble, lateWrites, crashes = false } = scenario
   const rules = { ...RULES, ...options.rules }
   const made = actors.map(({ is, ...rest }) => MAKERS[is](rest, rules))
   const processes = [
     ...made.map((actor, i) => ({ parts: [0, i + 1], steps: stepsOf(actor) })),
     { parts: [0], steps: arrivals },
-    ...weeks > 0 ? [{ parts: [0], steps: passingWeek(weeks) }, { parts: [0], steps: forgetting(rules) }] : [],
+    ...weeks > 0 ? [{ parts: [0], steps: passingWeek(weeks) }, { parts: [0], steps: forgetting }] : [],
     ...crashes ? made.map((_, i) => ({ parts: [i + 1], steps: crashing })) : []
   ]
-  const promised = parts => lostOf(parts, acked, options.onlyHighest)
+  const promised = parts => lostOf(parts, acked, { ...options, rules })
   return explore({
-    start: [bucketOf(objects, { trouble, lateWrites }), ...made.map(({ start }) => start)],
+    start: [bucketOf(objects, { late, trouble, lateWrites }), ...made.map(({ start }) => start)],
     processes,
     check: promised,
     checkEnd: parts => garbageAfter(parts, actors, rules, promised),
@@ -63,22 +64,18 @@ const passingWeek = weeks => bucket => bucket.week >= weeks
   ? []
   : [{ words: 'a week passes', values: [{ ...bucket, late: [], week: bucket.week + 1 }] }]
 
-/** The next object is removed of an epoch that is over, unless it is the last one. `begin` is removed first. */
-const forgetting = rules => bucket => {
-  const epochs = epochsIn(Object.entries(bucket.objects).filter(([key]) => key.startsWith('gc/'))
-    .map(([key, value]) => ({ key, value })))
-  return epochs.slice(0, rules.lastEpochStays ? -1 : undefined)
-    .filter(({ begin }) => !begin || begin.week < bucket.week)
-    .map(epoch => {
-      const name = ['begin', 'done', 'dead', 'final'].find(name => epoch[name])
-      const key = `gc/${epoch.number}/${name}`
-      return { words: `${key} is removed, because the epoch is over`, values: [without(bucket, key)] }
-    })
+/** The next object is removed of an epoch that is over. `begin` is removed first. */
+const forgetting = bucket => {
+  return epochsIn(listingOf(bucket)).filter(({ begin }) => !begin || begin.week < bucket.week).map(epoch => {
+    const name = ['begin', 'dead', 'final', 'done'].find(name => epoch[name])
+    const key = `gc/${epoch.folder}/${name}`
+    return { words: `${key} is removed, because the epoch is over`, values: [without(bucket, key)] }
+  })
 }
 
 /** Says what was lost: the version of a tag that was acknowledged last, or the bytes that it relies on. */
-function lostOf ([bucket, ...selves], given, onlyHighest) {
-  const there = contentOf(bucket)
+function lostOf ([bucket, ...selves], given, { rules, onlyHighest }) {
+  const there = contentOf(bucket, rules)
   const all = [...given]
   for (const { acked } of selves) if (acked) all.push(acked)
   for (const acked of all) {
@@ -93,16 +90,22 @@ function lostOf ([bucket, ...selves], given, onlyHighest) {
 
 const contents = new WeakMap()
 
-/** Returns the keys of a bucket, and the names of the blobs whose bytes are there. */
-function contentOf (bucket) {
+/** Returns the keys of a bucket, and the names of the blobs whose bytes are there for a reader. */
+function contentOf (bucket, { readersTakeDead }) {
   let content = contents.get(bucket)
   if (!content) {
     const keys = Object.keys(bucket.objects)
-    content = new Set([...keys, ...keys.filter(key => key.startsWith('blobs/')).map(blobOf)])
+    const gone = (readersTakeDead ? deletedIn : condemnedIn)(listingOf(bucket))
+    const blobs = keys.filter(key => key.startsWith('blobs/') && !gone.includes(key)).map(blobOf)
+    content = new Set([...keys, ...blobs])
     contents.set(bucket, content)
   }
   return content
 }
+
+/** Returns the objects in `gc/`. */
+const listingOf = ({ objects }) => Object.entries(objects).filter(([key]) => key.startsWith('gc/'))
+  .map(([key, value]) => ({ key, value }))
 
 /** Says which garbage is left after two more epochs, in which every key is old enough. */
 function garbageAfter (parts, actors, rules, promised) {

@@ -13,6 +13,8 @@ export const versionOf = key => Number(key.split('/')[2])
 
 /**
  * @typedef {object} Epoch
+ * @property {string} folder  its number, and the actor that has begun it. A real folder has a random id in place of
+ *   the actor
  * @property {number} number
  * @property {{ by: string, week: number }} [begin]
  * @property {{ keys: string[] }} [dead]
@@ -24,17 +26,33 @@ export const versionOf = key => Number(key.split('/')[2])
 export function epochsIn (listing) {
   const epochs = new Map()
   for (const { key, value } of listing) {
-    const [, number, name] = key.split('/')
-    if (!epochs.has(number)) epochs.set(number, { number: Number(number) })
-    epochs.get(number)[name] = value
+    const [, folder, name] = key.split('/')
+    if (!epochs.has(folder)) epochs.set(folder, { folder, number: Number.parseInt(folder) })
+    epochs.get(folder)[name] = value
   }
   return [...epochs.values()]
 }
 
+/** @param {Epoch[]} epochs @param {string} who @param {{ epochIds: boolean }} rules  @returns {string} a new folder */
+export const nextFolder = (epochs, who, { epochIds }) =>
+  `${(epochs.at(-1)?.number ?? 0) + 1}${epochIds ? `.${who}` : ''}`
+
 /**
- * Returns the keys that nobody may rely on: `final` of each epoch, or its `dead` while there is no `final`.
+ * Returns the keys that nobody may rely on: `final` of each epoch, or its `dead` while there is no `final`. A folder
+ * without `begin` condemns nothing.
  *
  * @param {Entry[]} listing  of `gc/`
  */
-export const condemnedIn = listing => [...new Set(epochsIn(listing).flatMap(({ dead, final }) =>
-  (final ?? dead)?.keys ?? []))].sort()
+export const condemnedIn = listing => keysOf(listing, ({ dead, final }) => final ?? dead)
+
+/**
+ * Returns the keys that are not there any more for a reader: `final` of each epoch. While there is no `final`, a tag
+ * that was acknowledged may rely on a key in `dead`.
+ *
+ * @param {Entry[]} listing  of `gc/`
+ */
+export const deletedIn = listing => keysOf(listing, ({ final }) => final)
+
+/** @param {Entry[]} listing @param {(epoch: Epoch) => { keys: string[] } | undefined} choose */
+const keysOf = (listing, choose) =>
+  [...new Set(epochsIn(listing).flatMap(epoch => (epoch.begin && choose(epoch)?.keys) ?? []))].sort()

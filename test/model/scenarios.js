@@ -6,7 +6,16 @@
 const writes = (who, tag, hasBytes, more = {}) => ({ is: 'writer', who, tag, hasBytes, blobs: ['h'], ...more })
 const deletes = (who, tag, more = {}) => ({ is: 'deleter', who, tag, ...more })
 const collects = (who, ...tags) => ({ is: 'collector', who, tags })
+const merges = (who, more = {}) => ({ is: 'merger', who, ...more })
 const SEQUENCE = { blobs: ['s', 'm'] }
+
+/** An epoch that is done, in a folder. */
+const done = (folder, ...keys) => ({
+  [`gc/${folder}/begin`]: { by: 'X', week: 0 },
+  [`gc/${folder}/dead`]: { by: 'X', keys },
+  [`gc/${folder}/final`]: { by: 'X', keys },
+  [`gc/${folder}/done`]: {}
+})
 
 /** A blob without a tag. */
 const UNTAGGED = { objects: { 'blobs/h': {} } }
@@ -17,6 +26,34 @@ const TAGGED = {
 }
 /** The same, and another blob without a tag. */
 const TAGGED_AND_OTHER = { ...TAGGED, objects: { 'blobs/y': {}, ...TAGGED.objects } }
+
+/** @type {Scenario} */
+const FORGOTTEN = {
+  title: 'an epoch is merged, its folder may be removed, and its key be used again',
+  objects: done('1.X', 'blobs/h'),
+  weeks: 1,
+  trouble: 0,
+  actors: [writes('A', 'b', true), collects('C', 'b'), merges('M')]
+}
+
+/** @type {Scenario} */
+const GIVEN_UP = {
+  title: 'an epoch was given up, its `begin` and `final` are late, and epochs are merged',
+  objects: {
+    'blobs/h': {},
+    ...done('1.X', 'blobs/y'),
+    'gc/2.C/begin': { by: 'C', week: 0 },
+    'gc/2.C/dead': { by: 'C', keys: ['blobs/h'] },
+    'gc/2.C/final': { by: 'G', keys: [] },
+    'gc/2.C/done': {}
+  },
+  late: [
+    { key: 'gc/2.C/begin', value: { by: 'C', week: 0 }, ifAbsent: true },
+    { key: 'gc/2.C/final', value: { by: 'C', keys: ['blobs/h'] }, ifAbsent: true }
+  ],
+  trouble: 0,
+  actors: [writes('A', 'b', false), collects('E', 'b'), merges('M')]
+}
 
 /** @type {Scenario[]} */
 export const SMALL = [
@@ -62,7 +99,22 @@ export const SMALL = [
     weeks: 1,
     trouble: 0,
     actors: [writes('A', 'b', false), collects('C', 'b'), collects('E', 'b')]
-  }
+  },
+  {
+    title: 'two epochs are merged, a delete of one is late, a writer puts the blob again, and each may crash',
+    objects: { ...done('1.X', 'blobs/h'), ...done('2.X', 'blobs/y') },
+    late: [{ key: 'blobs/h' }],
+    trouble: 2,
+    crashes: true,
+    actors: [writes('A', 'b', true), merges('M')]
+  },
+  {
+    title: 'epochs are merged while a writer tags a blob that a collector condemns, and one request is late or lost',
+    objects: { 'blobs/h': {}, ...done('1.X', 'blobs/y') },
+    trouble: 1,
+    actors: [writes('A', 'b', true), collects('C', 'b'), merges('M', { times: 2 })]
+  },
+  GIVEN_UP
 ]
 
 /** @type {Scenario[]} */
@@ -137,7 +189,27 @@ export const LARGE = [
     weeks: 1,
     trouble: 1,
     actors: [writes('A', 'a', false), deletes('D', 'a'), collects('C', 'a'), collects('E', 'a')]
-  }
+  },
+  {
+    title: 'epochs are merged twice while a collector condemns what a writer tags, and two requests are late or lost',
+    objects: { 'blobs/h': {}, ...done('1.X', 'blobs/y') },
+    trouble: 2,
+    actors: [writes('A', 'b', true), collects('C', 'b'), merges('M', { times: 2 })]
+  },
+  {
+    title: 'epochs are merged while two collectors run, and nothing is late or lost',
+    objects: { 'blobs/h': {}, ...done('1.X', 'blobs/y') },
+    trouble: 0,
+    actors: [writes('A', 'b', true), collects('C', 'b'), collects('E', 'b'), merges('M')]
+  },
+  {
+    title: 'epochs are merged, a week passes at any time, and nothing is late or lost',
+    objects: { 'blobs/h': {}, ...done('1.X', 'blobs/y') },
+    weeks: 1,
+    trouble: 0,
+    actors: [writes('A', 'b', true), collects('C', 'b'), merges('M')]
+  },
+  FORGOTTEN
 ]
 
 /** The small ones and some large ones, in which writes may be late, too. @type {Scenario[]} */
@@ -146,7 +218,7 @@ export const LATE = [
   ...[SMALL[7], ...LARGE.slice(0, 3), LARGE[4]].map(scenario => ({ ...scenario, trouble: 1 }))
 ].map(scenario => ({ ...scenario, lateWrites: true, title: `${scenario.title}, and a few writes may be late` }))
 
-/** Those that take a minute each. @type {Scenario[]} */
+/** Those that take some minutes each. @type {Scenario[]} */
 export const LARGEST = [
   {
     title: 'two writers set one tag and a deleter another while two collectors run, and one request is late or lost',
@@ -171,6 +243,12 @@ export const LARGEST = [
     title: 'a sequence is tagged by a writer with its bytes while two collectors run',
     objects: { 'blobs/m': {}, 'blobs/s': {} },
     actors: [writes('A', 'b', true, SEQUENCE), collects('C', 'b'), collects('E', 'b')]
+  },
+  {
+    title: 'epochs are merged by two, and a writer without the bytes tags a blob that a collector condemns',
+    objects: { 'blobs/h': {}, ...done('1.X', 'blobs/y') },
+    trouble: 1,
+    actors: [writes('A', 'b', false), collects('C', 'b'), merges('M'), merges('N')]
   }
 ]
 
@@ -224,5 +302,28 @@ export const FAULTS = [
   { ...SMALL[6], title: 'the second search for members', without: ['followsAgain'], fault: /blob m is lost/ },
   { ...SMALL[7], title: 'the week of the writer', without: ['writerWeek'], fault: /blob h is lost/ },
   { ...SMALL[7], title: 'the week of the epoch', without: ['epochWeek'], fault: /blob h is lost/ },
-  { ...SMALL[7], title: 'the folder of the last epoch', without: ['lastEpochStays'], fault: /blob h is lost/ }
+  {
+    ...SMALL[8],
+    title: 'the keys of merged epochs before their folders go',
+    without: ['mergedFirst'],
+    fault: /blob h is lost/
+  },
+  { ...FORGOTTEN, title: 'the week of epochs that are merged', without: ['freshMerged'], fault: /blob h is lost/ },
+  {
+    ...UNTAGGED,
+    title: 'a `final` of its own for each collector',
+    actors: [writes('A', 'b', false), collects('C', 'b'), collects('E', 'b')],
+    without: ['ownFinal'],
+    fault: /blob h is lost/
+  },
+  { ...GIVEN_UP, title: 'the folders of epochs that were given up', without: ['givenUpStay'], fault: /blob h is lost/ },
+  { ...SMALL[0], title: 'readers who take what is in `dead`', without: ['readersTakeDead'], fault: /blob h is lost/ },
+  {
+    title: 'a folder of its own for each epoch',
+    objects: { 'blobs/h': {}, ...done('1', 'blobs/y') },
+    trouble: 1,
+    actors: [writes('A', 'b', true), collects('C', 'b'), merges('M', { times: 2 })],
+    without: ['epochIds'],
+    fault: /blob h is lost/
+  }
 ]

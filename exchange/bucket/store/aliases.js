@@ -11,9 +11,9 @@ import { missing, notFound } from '../../../store/interface.js'
 import { assertMany } from '../../../lib/async/in-order.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { RAW, multihashOf, parseRoot, toCid } from '../../../lib/hash/cid.js'
-import { isEmptyRoot, nameOf } from '../../../lib/hash/roots.js'
+import { nameOf } from '../../../lib/hash/roots.js'
 import { versionKey } from '../layout.js'
-import { aliasFolder } from './names.js'
+import { aliasFolder } from './name-keys.js'
 
 /** @import { BlobName, BlobStore } from '../../../store/index.js' */
 /** @import { Bucket } from '../bucket.js' */
@@ -66,7 +66,7 @@ export class BucketAliases {
     const parsed = [...names].map(name => ({ alias: multihashOf(name), name }))
     return this.#calls.run(signal => Promise.all(parsed.map(async ({ alias, name }) => {
       const root = alias === undefined ? parseRoot(name, 'name') : await this.rootOf(alias, signal)
-      return root !== undefined && await this.#isThere(root, signal) ? toCid(root) : undefined
+      return root !== undefined && await this.#placements.has(root, signal) ? toCid(root) : undefined
     })))
   }
 
@@ -208,11 +208,6 @@ export class BucketAliases {
     }
     yield * topAlias(versions)
   }
-
-  /** @param {Uint8Array} root @param {AbortSignal} signal */
-  async #isThere (root, signal) {
-    return isEmptyRoot(root) || await this.#placements.find(root, signal) !== undefined
-  }
 }
 
 /** @param {string} key @returns {AliasVersion & { digits: string } | undefined} */
@@ -238,7 +233,7 @@ function * topAlias (versions) {
   const hex = topOf(versions)?.hex
   if (hex === undefined) return
   try {
-    const multihash = decodeDigest(base16.baseDecode(versions[0].digits))
-    yield { hex, alias: CID.createV1(RAW, multihash) }
+    const alias = CID.createV1(RAW, decodeDigest(base16.baseDecode(versions[0].digits)))
+    if (multihashOf(alias) !== undefined) yield { hex, alias } // The BLAKE3 hash of another blob is no alias.
   } catch {} // no multihash: the object of somebody else
 }

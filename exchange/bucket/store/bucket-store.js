@@ -2,19 +2,17 @@
 // put, and what was read. docs/decisions/0046 has the protocol, and 0049 the reasons for the rest.
 
 import { BlobStore } from '../../../store/index.js'
-import { PUT_OPTIONS, RECEIVE_OPTIONS, notFound, sourceOf, tagFrom } from '../../../store/interface.js'
-import { DEFAULT_GROUP_LOG, HASH_LEN } from '../../../lib/core/constants.js'
+import { RECEIVE_OPTIONS, checkedListOptions, notFound, sourceOf } from '../../../store/interface.js'
+import { DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
 import { BaoError } from '../../../lib/core/errors.js'
-import { assertInteger, concat, describe } from '../../../lib/core/bytes.js'
+import { assertInteger, describe } from '../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { assertMany, eachOf, inOrder } from '../../../lib/async/in-order.js'
 import { Locks } from '../../../lib/async/locks.js'
 import { cancelSource } from '../../../lib/source/source.js'
-import { outboardLen } from '../../../lib/tree/geometry.js'
-import { ChunkRanges, toRange, toRanges } from '../../../lib/tree/ranges.js'
+import { ChunkRanges, toRanges } from '../../../lib/tree/ranges.js'
 import { multihashOf, parseRoot, toCid } from '../../../lib/hash/cid.js'
 import { isEmptyRoot, nameOf } from '../../../lib/hash/roots.js'
-import { Outboard } from '../../../encoder/outboard.js'
 import { systemClock } from '../../../verifier/mirrors/patience.js'
 import { fromMirrors } from '../../download/from-mirrors.js'
 import { assertBucket } from '../bucket.js'
@@ -27,22 +25,19 @@ import { BucketCollector } from './collector.js'
 import { Epochs } from './epochs.js'
 import { checkBlobs } from './fsck.js'
 import { LayoutFile } from './layout-file.js'
-import { BucketLister, checkedListOptions } from './lister.js'
+import { BucketLister } from './lister.js'
 import { PartialBlobs } from './partial.js'
 import { Placements } from './placements.js'
-import { storedOutboard } from './stored-outboard.js'
+import { BucketWriter } from './put.js'
+import { StoredOutboards } from './stored-outboards.js'
 import { BucketTags } from './tags.js'
 import { Versions } from './versions.js'
 
 /** @import { Store } from '../../../store/interface.js' */
-/** @import { BlobName, BlobStat, NamedSource, PutOptions, PutResult, StoreOptions } from '../../../store/index.js' */
-/** @import { OutboardOptions, OutboardRange } from '../../../store/index.js' */
+/** @import { BlobName, BlobStat, StoreOptions } from '../../../store/index.js' */
 /** @import { Many } from '../../../lib/async/in-order.js' */
-/** @import { Source } from '../../../lib/core/types.js' */
 /** @import { Bucket } from '../bucket.js' */
 /** @import { Placement } from './placements.js' */
-/** @import { OutboardObject } from './stored-outboard.js' */
-/** @import { Tag } from './tags.js' */
 
 /**
  * @typedef {object} BucketStoreOptions
@@ -64,8 +59,8 @@ import { Versions } from './versions.js'
 
 const OPTIONS = ['local', 'quota', 'durability', 'untaggedTtl', 'exclusive', 'readOnly', 'signal']
 const DAY_MS = 24 * 60 * 60 * 1000
-/** How many blobs are uploaded or looked up at the same time. */
-const PARALLEL = 32
+/** How many blobs are looked up at the same time. */
+const PARALLEL = 128
 /** How many CIDs of `deleteMany` share an epoch. */
 const BATCH_BLOBS = 1000
 
@@ -76,9 +71,10 @@ export class BucketStore {
   #collector
   #lister
   #local
-  #now
+  #outboards
   #partial
   #placements
+  #writer
   /** @type {BucketTags} */
   tags
   /** @type {BucketAliases} */
@@ -97,28 +93,32 @@ export class BucketStore {
     if (!(local instanceof BlobStore)) {
       throw new TypeError('a BucketStore cannot be constructed: use "await BucketStore.open(bucket, { local })"')
     }
-    const file = new LayoutFile(bucket, { exclusive, readOnly })
+    /** @type {Calls} */
     const calls = new Calls(signal => file.prepare(signal))
-    const epochs = new Epochs(bucket)
+    const file = new LayoutFile(bucket, { exclusive, readOnly, run: work => calls.run(work) })
+    const epochs = new Epochs(bucket, work => calls.run(work))
     const placements = new Placements({ bucket, epochs, local, locks: new Locks() })
-    const now = () => epochs.now
-    const versions = new Versions(bucket, systemClock)
+    const partial = new PartialBlobs(local)
     const deleteBlob = async (/** @type {Uint8Array} */ root, /** @type {AbortSignal} */ signal) => {
-      const { blobs, isTagged } = await this.#collector.delete([root], { force: false }, signal)
-      if (isTagged !== undefined) throw isTagged
+      const { blobs, refusal } = await this.#collector.delete([root], { force: false }, signal)
+      if (refusal !== undefined) throw refusal
       return blobs > 0
     }
+    const aliases = new BucketAliases({ bucket, calls, deleteBlob, local, placements })
+    const versions = new Versions(bucket, systemClock)
+    const now = () => epochs.now
+    const tags = new BucketTags({ aliases, bucket, calls, local, now, placements, versions })
     this.#bucket = bucket
     this.#calls = calls
     this.#local = local
-    this.#now = now
-    this.#partial = new PartialBlobs(local)
+    this.#partial = partial
     this.#placements = placements
-    this.#lister = new BucketLister({ bucket, partial: this.#partial })
-    this.aliases = new BucketAliases({ bucket, calls, deleteBlob, local, placements })
-    this.tags = new BucketTags({ aliases: this.aliases, bucket, calls, local, now, placements, versions })
-    const stored = { local, partial: this.#partial, placements, tags: this.tags }
-    this.#collector = new BucketCollector({ bucket, epochs, untaggedTtl, ...stored })
+    this.#writer = new BucketWriter({ aliases, calls, local, partial, placements, tags })
+    this.#outboards = new StoredOutboards({ bucket, calls, local, placements })
+    this.#lister = new BucketLister({ bucket, partial })
+    this.#collector = new BucketCollector({ bucket, epochs, local, partial, placements, tags, untaggedTtl })
+    this.aliases = aliases
+    this.tags = tags
     this.isReadOnly = readOnly
   }
 
@@ -138,7 +138,9 @@ export class BucketStore {
     assertKnownOptions(options, OPTIONS)
     const { local: where, quota, durability = 'process', untaggedTtl = DAY_MS, signal, ...rest } = options ?? {}
     const { exclusive = false, readOnly = false } = rest
-    if (where === undefined) throw new TypeError('"local" expected a place for the local store, got undefined')
+    if (where === undefined) {
+      throw new TypeError('"local" expected a directory or two levels { index, data }, got undefined')
+    }
     assertInteger('untaggedTtl', untaggedTtl)
     for (const [name, value] of Object.entries({ exclusive, readOnly })) {
       if (typeof value !== 'boolean') throw new TypeError(`"${name}" expected a boolean, got ${describe(value)}`)
@@ -160,102 +162,10 @@ export class BucketStore {
   get syncReads () { return this.#local.syncReads }
 
   /** @type {Store['put']} */
-  put (source, options = {}) {
-    return this.#calls.write(async signal => {
-      let isRead = false
-      try {
-        assertKnownOptions(options, PUT_OPTIONS)
-        const names = namesFrom(options)
-        const { expect, alwaysRead = false } = options
-        const known = expect === undefined || alwaysRead ? undefined : parseRoot(expect, 'expect')
-        const result = known && await this.#keepKnown(known, names, signal)
-        if (result !== undefined) return result
-        isRead = true
-        const { tag, format, weak, meta, ttl, expires, alias, ...rest } = options
-        const hold = tag instanceof Object ? tag : this.#local.tempTag()
-        try {
-          const { cid, size } = await this.#local.put(source, { ...rest, tag: hold, signal }).catch(throwLocal)
-          return await this.#keep(parseRoot(cid), size, names, signal)
-        } finally {
-          if (hold !== tag) hold.release()
-        }
-      } finally {
-        if (!isRead) cancelSource(source)
-      }
-    }, options?.signal)
-  }
-
-  /**
-   * Gives names to a blob that the bucket has, without reading the source.
-   *
-   * @param {Uint8Array} root @param {Names} names @param {AbortSignal} signal
-   * @returns {Promise<PutResult | undefined>} undefined if the bucket does not have the blob, or is deleting it
-   */
-  async #keepKnown (root, names, signal) {
-    const there = await this.#placements.find(root, signal)
-    return there && this.#keep(root, there.size, names, signal).catch(error => {
-      if (error.code === 'STORE_CONDEMNED') return undefined
-      throw error
-    })
-  }
-
-  /**
-   * Makes sure that the bucket has a blob, under the names that it should get. A tag brings its own call of
-   * `Placements.keep`, so another one is needed only without a tag, or for an alias.
-   *
-   * @param {Uint8Array} root @param {number} size @param {Names} names @param {AbortSignal} signal
-   * @returns {Promise<PutResult>}
-   */
-  async #keep (root, size, { tag, alias }, signal) {
-    let isNew = false
-    if (tag === undefined || alias !== undefined) {
-      const name = alias && (() => this.aliases.write(alias, root, signal))
-      isNew = await this.#placements.keep([root], { required: root, name, signal })
-    }
-    if (tag !== undefined) {
-      const tagged = await this.tags.write(tag(root)(this.#now()), { required: root, signal })
-      isNew ||= tagged.isNew
-    }
-    await this.#partial.end(root)
-    return { cid: toCid(root), size, isNew }
-  }
+  put (source, options) { return this.#writer.put(source, options) }
 
   /** @type {Store['putMany']} */
-  putMany (blobs, options = {}) {
-    assertMany('blobs', blobs, 'sources')
-    assertKnownOptions(options, ['tag', 'signal', 'onProgress'])
-    const { onProgress, tag, signal } = options
-    return this.#calls.each(signal => this.#putMany(blobs, { onProgress, tag }, signal), signal)
-  }
-
-  /**
-   * @param {Parameters<Store['putMany']>[0]} blobs
-   * @param {Omit<NonNullable<Parameters<Store['putMany']>[1]>, 'signal'>} options @param {AbortSignal} signal
-   */
-  async * #putMany (blobs, { onProgress, tag }, signal) {
-    const names = /** @type {Names[]} */ ([])
-    const { quota = Infinity } = this
-    let held = 0
-    const aheadOf = () => 2 * held > quota ? 0 : PARALLEL - 1
-    const keep = async (/** @type {PutResult} */ { cid, size }) => {
-      const hold = this.#local.tempTag(cid) // before the next blob comes, which may need its space
-      held += size
-      try {
-        const own = /** @type {Names} */ (names.shift())
-        return await this.#calls.write(signal => this.#keep(parseRoot(cid), size, own, signal), signal)
-      } finally {
-        held -= size
-        hold.release()
-      }
-    }
-    const local = this.#local.putMany(withoutAliases(blobs, names), { tag, signal })
-    let done = 0
-    for await (const result of inOrder(local, aheadOf, keep)) {
-      yield result
-      done += result.size
-      onProgress?.({ type: 'baobox:put', detail: { done, unit: 'bytes' } })
-    }
-  }
+  putMany (blobs, options) { return this.#writer.putMany(blobs, options) }
 
   /** @type {Store['get']} */
   get (cid, ranges, options) { return this.#local.get(cid, ranges, withoutHops(options)) }
@@ -280,57 +190,11 @@ export class BucketStore {
    *
    * @type {BlobStore['outboard']}
    */
-  outboard = (/** @type {BlobName} */ cid, /** @type {any} */ options = {}) =>
-    /** @type {any} */ (options?.range === undefined
-      ? this.#wholeOutboard(cid, options)
-      : this.#outboardPart(cid, options))
-
-  /** @param {BlobName} cid @param {OutboardOptions} options @returns {Promise<Outboard>} */
-  async #wholeOutboard (cid, options) {
-    this.#local.outboard(cid, { ...options, range: { start: 0 } }) // It checks the arguments, and reads nothing.
-    return this.#calls.run(async signal => {
-      const root = parseRoot(cid, 'cid')
-      const object = await this.#outboardObject(root, options, signal)
-      if (object === undefined) return this.#local.outboard(cid, withoutHops(options))
-      const pieces = []
-      const all = storedOutboard(this.#bucket, object, { start: 0, end: object.len }, signal)
-      for await (const piece of all) pieces.push(piece)
-      return Outboard.from({ cid: root, size: object.size, bytes: concat(pieces) })
-    }, options?.signal)
-  }
-
-  /** @param {BlobName} cid @param {OutboardOptions & OutboardRange} options */
-  #outboardPart (cid, options) {
-    const own = /** @type {OutboardOptions & OutboardRange} */ (withoutHops(options))
-    const fromLocal = this.#local.outboard(cid, own) // It checks the arguments, and reads nothing before it is used.
-    const { start, end } = toRange(options.range)
-    return this.#calls.each(signal => this.#outboardPieces(cid, { ...options, start, end, fromLocal }, signal),
-      options.signal)
-  }
-
-  /**
-   * @param {BlobName} cid
-   * @param {OutboardOptions & { start: number, end: number, fromLocal: AsyncGenerator<Uint8Array<ArrayBuffer>> }} part
-   * @param {AbortSignal} signal
-   */
-  async * #outboardPieces (cid, { start, end, fromLocal, ...options }, signal) {
-    const object = await this.#outboardObject(parseRoot(cid, 'cid'), options, signal)
-    if (object === undefined) yield * fromLocal
-    else yield * storedOutboard(this.#bucket, object, { start, end: Math.min(end, object.len) }, signal)
-  }
-
-  /**
-   * @param {Uint8Array} root @param {OutboardOptions} options @param {AbortSignal} signal
-   * @returns {Promise<OutboardObject | undefined>} undefined if the local store should make the outboard
-   */
-  async #outboardObject (root, { groupLog = DEFAULT_GROUP_LOG }, signal) {
-    if (groupLog !== DEFAULT_GROUP_LOG || (await this.#local.statMany([root]))[0]?.complete) return undefined
-    const placement = await this.#placements.find(root, signal)
-    if (placement?.outboard === undefined) return undefined
-    await this.#local.bytes(root, ChunkRanges.last, { signal }) // It proves the size.
-    const [stat] = await this.#local.statMany([root])
-    if (stat?.size !== placement.size) return undefined
-    return { key: keyOf(placement.outboard), root, size: stat.size, len: outboardLen(stat.size) }
+  outboard = (/** @type {BlobName} */ cid, /** @type {any} */ options = {}) => {
+    const own = withoutHops(options)
+    return /** @type {any} */ (options?.range === undefined
+      ? this.#outboards.whole(cid, own)
+      : this.#outboards.part(cid, own))
   }
 
   /**
@@ -365,7 +229,8 @@ export class BucketStore {
       toRanges(ranges)
       assertKnownOptions(options, RECEIVE_OPTIONS)
       if (!await this.#partial.has(root)) {
-        if (await this.#isThere(root, signal)) {
+        // Another process may have deleted it since it was seen.
+        if (isEmptyRoot(root) || await this.#writer.keepKnown(root, {}, signal) !== undefined) {
           cancelSource(source)
           return { received: 0, complete: true }
         }
@@ -388,7 +253,7 @@ export class BucketStore {
     return this.#calls.run(async signal => {
       const root = parseRoot(cid, 'cid')
       const wanted = toRanges(ranges)
-      if (await this.#isThere(root, signal)) return ChunkRanges.none
+      if (await this.#placements.has(root, signal)) return ChunkRanges.none
       if (!await this.#partial.has(root)) return wanted.roundToGroups(DEFAULT_GROUP_LOG)
       // The upload after the last slice may have failed. Callers who learn that nothing is missing would not try again.
       if (!this.isReadOnly && await this.#local.has(root)) await this.#upload(root, signal)
@@ -400,7 +265,7 @@ export class BucketStore {
   has (cid, options = {}) {
     return this.#calls.run(signal => {
       assertKnownOptions(options, ['supply', 'hops', 'signal'])
-      return this.#isThere(parseRoot(cid, 'cid'), signal)
+      return this.#placements.has(parseRoot(cid, 'cid'), signal)
     }, options?.signal)
   }
 
@@ -442,11 +307,6 @@ export class BucketStore {
     return stats
   }
 
-  /** @param {Uint8Array} root @param {AbortSignal} signal */
-  async #isThere (root, signal) {
-    return isEmptyRoot(root) || await this.#placements.find(root, signal) !== undefined
-  }
-
   /** @type {Store['list']} */
   list (options = {}) {
     const checked = checkedListOptions(options)
@@ -465,11 +325,11 @@ export class BucketStore {
       const deleted = { blobs: 0, bytes: 0 }
       let done = 0
       for await (const batch of batches(cids)) {
-        const { isTagged, ...counts } = await this.#collector.delete(batch, { force }, signal)
+        const { refusal, ...counts } = await this.#collector.delete(batch, { force }, signal)
         add(deleted, counts)
-        const kept = isTagged && nameOf(parseRoot(/** @type {BlobName} */ (isTagged.cid)))
+        const kept = refusal && nameOf(parseRoot(/** @type {BlobName} */ (refusal.cid)))
         for (const root of batch) {
-          if (nameOf(root) === kept) throw isTagged
+          if (nameOf(root) === kept) throw refusal
           add(deleted, await this.#partial.delete(root))
         }
         onProgress?.({ type: 'baobox:delete', detail: { done: done += batch.length, unit: 'cids' } })
@@ -516,7 +376,7 @@ export class BucketStore {
     return this.#calls.run(async signal => {
       assertKnownOptions(options, ['signal'])
       const counts = { blobs: 0, partial: 0, bytes: 0 }
-      for await (const { size, complete } of this.#lister.list(checkedListOptions({}), signal)) {
+      for await (const { size, complete } of this.#lister.list({}, signal)) {
         counts.blobs++
         if (complete) counts.bytes += size
         else counts.partial++
@@ -555,43 +415,6 @@ function withoutHops (options) {
 }
 
 /**
- * @typedef {object} Names  those that a blob should get
- * @property {(root: Uint8Array) => (now: number) => Tag} [tag]
- * @property {Uint8Array} [alias]  a multihash
- */
-
-/** @param {PutOptions} options @returns {Names} @throws {TypeError} */
-function namesFrom ({ tag: name, format = 'raw', weak, meta, ttl, expires, alias }) {
-  const multihash = alias === undefined ? undefined : multihashOf(alias)
-  if (alias !== undefined && multihash === undefined) {
-    throw new TypeError(`"alias" expected a CID of another hash function than BLAKE3, got ${alias}`)
-  }
-  if (typeof name !== 'string') {
-    const given = Object.entries({ weak, meta, ttl, expires }).find(([, value]) => value !== undefined)
-    if (given) throw new TypeError(`"${given[0]}" expected no value without a named tag`)
-    return { alias: multihash }
-  }
-  const tag = (/** @type {Uint8Array} */ root) => tagFrom(name, root, { format, weak, meta, ttl, expires })
-  tag(new Uint8Array(HASH_LEN)) // It checks the options.
-  return { alias: multihash, tag }
-}
-
-/**
- * Passes on blobs, and notes the names that they should get.
- *
- * @param {Many<Source | NamedSource>} blobs @param {Names[]} names
- * @returns {AsyncGenerator<Source | NamedSource>}
- */
-async function * withoutAliases (blobs, names) {
-  for await (const blob of blobs) {
-    const isNamed = typeof blob === 'object' && blob !== null && 'source' in blob
-    const { alias, ...rest } = /** @type {NamedSource} */ (isNamed ? blob : {})
-    names.push(namesFrom({ alias }))
-    yield isNamed ? rest : blob // The local store refuses what is no source.
-  }
-}
-
-/**
  * @param {Uint8Array} root @param {Placement} placement @param {BlobStat} [here]  of the local store
  * @returns {BlobStat}
  */
@@ -608,19 +431,13 @@ function statOf (root, { main, size, modified = new Date(0) }, here) {
   }
 }
 
-/** Throws an error of the local store. @param {Error & { code?: string }} error @returns {never} */
-function throwLocal (error) {
-  if (error.code === 'STORE_FULL') error.message = `the local store must hold the whole blob: ${error.message}`
-  throw error
-}
-
 /** @param {{ blobs: number, bytes: number }} sum @param {{ blobs: number, bytes: number }} more */
 function add (sum, { blobs, bytes }) {
   sum.blobs += blobs
   sum.bytes += bytes
 }
 
-/** @param {import('../../../lib/async/in-order.js').Many<BlobName>} cids @returns {AsyncGenerator<Uint8Array[]>} */
+/** @param {Many<BlobName>} cids @returns {AsyncGenerator<Uint8Array[]>} */
 async function * batches (cids) {
   let batch = []
   for await (const cid of cids) {

@@ -6,6 +6,8 @@ import { eitherOf } from '../../../lib/source/async-util.js'
 export class Calls {
   #closing = new AbortController()
   #underWay = /** @type {Set<Promise<unknown>>} */ (new Set())
+  /** What ends the calls and generators that are under way. */
+  #endings = /** @type {Set<AbortController>} */ (new Set())
   #beforeWrite
 
   /** @param {(signal: AbortSignal) => Promise<void>} beforeWrite  runs before each call that writes */
@@ -19,7 +21,7 @@ export class Calls {
   assertOpen () { if (this.closing.aborted) throw this.closing.reason }
 
   /**
-   * Runs a call.
+   * Runs a call, or, without a signal of the caller, work for which several calls wait.
    *
    * @template T
    * @param {(signal: AbortSignal) => Promise<T>} work  its signal aborts when the caller's does, or the store is closed
@@ -29,15 +31,28 @@ export class Calls {
   async run (work, given) {
     this.assertOpen()
     given?.throwIfAborted()
-    // Node.js warns of a signal to which many requests listen, so each call has its own.
-    const signal = eitherOf(eitherOf(given, this.closing), new AbortController().signal)
-    const call = work(signal)
+    const { signal, release } = this.#begin(given)
+    const call = (async () => work(signal))() // also work that throws at once must be released
     this.#underWay.add(call)
     try {
       return await call
     } finally {
       this.#underWay.delete(call)
+      release()
     }
+  }
+
+  /**
+   * Makes the signal of a call. It is not made from `closing`, which would refer to it as long as the store is open.
+   * Node.js warns of a signal to which many requests listen, unless it was made from others.
+   *
+   * @param {AbortSignal} [given]  that of the caller
+   * @returns {{ signal: AbortSignal, release: () => void }} `release`: must be called at the end of the call
+   */
+  #begin (given = new AbortController().signal) {
+    const ending = new AbortController()
+    this.#endings.add(ending)
+    return { signal: eitherOf(given, ending.signal), release: () => this.#endings.delete(ending) }
   }
 
   /**
@@ -64,12 +79,18 @@ export class Calls {
   async * each (work, given) {
     this.assertOpen()
     given?.throwIfAborted()
-    yield * work(eitherOf(eitherOf(given, this.closing), new AbortController().signal))
+    const { signal, release } = this.#begin(given)
+    try {
+      yield * work(signal)
+    } finally {
+      release()
+    }
   }
 
   /** Ends all calls, and waits for those that are no generators. */
   async close () {
     this.#closing.abort(closedError())
+    for (const ending of this.#endings) ending.abort(this.closing.reason)
     await Promise.allSettled(this.#underWay)
   }
 }

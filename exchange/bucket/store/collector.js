@@ -17,7 +17,7 @@ import { MAX_KEYS, encodeKeys } from './key-list.js'
 /** @import { OwnEpoch, Epochs } from './epochs.js' */
 /** @import { PartialBlobs } from './partial.js' */
 /** @import { Placements } from './placements.js' */
-/** @import { BucketTags } from './tags.js' */
+/** @import { BucketTags, Tag } from './tags.js' */
 
 /** @typedef {{ key: string, hex: string, bytes: number }} Candidate  an object that may be deleted */
 
@@ -117,8 +117,8 @@ export class BucketCollector {
    * Deletes some blobs, however old they are.
    *
    * @param {Uint8Array[]} roots @param {{ force: boolean }} options @param {AbortSignal} signal
-   * @returns {Promise<{ blobs: number, bytes: number, isTagged?: BaoError }>} `isTagged`: STORE_TAGGED { cid, tag } if
-   *   a tag names one of them. Only the blobs before it are deleted
+   * @returns {Promise<{ blobs: number, bytes: number, refusal?: BaoError }>} `refusal`: STORE_TAGGED { cid, tag } if a
+   *   tag names one of them. Only the blobs before it are deleted
    */
   async delete (roots, { force }, signal) {
     const tag = force ? undefined : await this.#firstTag(roots, signal)
@@ -129,19 +129,19 @@ export class BucketCollector {
       for (const { key, size } of objects) candidates.push(candidateOf(key, size))
     }
     const none = new HashSet()
-    const deleted = await this.#condemn(candidates, () => force ? none : this.#markNamed(signal), signal)
+    const deleted = await this.#condemn(candidates, async () => force ? none : this.#markNamed(signal), signal)
     const counts = { blobs: 0, bytes: 0 }
     for (const { bytes } of blobsOf(deleted)) {
       counts.blobs++
       counts.bytes += bytes
     }
-    return { ...counts, isTagged: tag && tagged(roots[tag.index], tag.name) }
+    return { ...counts, refusal: tag && tagged(roots[tag.index], tag.name) }
   }
 
   /**
    * Condemns keys, and deletes those of blobs that have not become protected.
    *
-   * @param {Candidate[]} candidates @param {() => Promise<HashSet> | HashSet} mark  finds the protected blobs again
+   * @param {Candidate[]} candidates @param {() => Promise<HashSet>} mark  finds the protected blobs again
    * @param {AbortSignal} signal
    * @returns {Promise<Candidate[]>} those that were deleted
    */
@@ -150,19 +150,38 @@ export class BucketCollector {
     for (let at = 0; at < candidates.length; at += MAX_KEYS) {
       const some = candidates.slice(at, at + MAX_KEYS)
       const epoch = await this.#epochs.begin(signal)
-      await epoch.create('dead', encodeKeys(some.map(({ key }) => key)))
-      const marks = await mark()
-      const dead = some.filter(({ hex }) => !marks.has(nameOf(base16.baseDecode(hex))))
-      await epoch.create('final', encodeKeys(dead.map(({ key }) => key)))
+      const dead = await this.#publish(epoch, some, mark).catch(async error => {
+        // Otherwise nobody could rely on these keys for weeks, although nobody deletes them.
+        await epoch.giveUp().catch(() => {}) // The first error is the one to throw.
+        throw error
+      })
       await this.#sweep(epoch, dead.map(({ key }) => key))
       for (const candidate of dead) deleted.push(candidate)
     }
     return deleted
   }
 
+  /**
+   * Creates `dead` and `final` of an epoch.
+   *
+   * @param {OwnEpoch} epoch @param {Candidate[]} candidates @param {() => Promise<HashSet>} mark
+   * @returns {Promise<Candidate[]>} those in `final`
+   */
+  async #publish (epoch, candidates, mark) {
+    await epoch.create('dead', encodeKeys(candidates.map(({ key }) => key)))
+    const marks = await mark()
+    const dead = candidates.filter(({ hex }) => !marks.has(nameOf(base16.baseDecode(hex))))
+    await epoch.create('final', encodeKeys(dead.map(({ key }) => key)))
+    return dead
+  }
+
   /** @param {OwnEpoch} epoch @param {string[]} keys */
   async #sweep (epoch, keys) {
-    await forEachOf(keys, PARALLEL, key => epoch.delete(key))
+    // Outboards last: bytes without an outboard would be a damaged blob.
+    const isOutboard = (/** @type {string} */ key) => parseBlobKey(key)?.kind === 'outboard'
+    for (const some of [keys.filter(key => !isOutboard(key)), keys.filter(isOutboard)]) {
+      await forEachOf(some, PARALLEL, key => epoch.delete(key))
+    }
     await epoch.create('done')
     const hashes = new Set(keys.flatMap(key => parseBlobKey(key)?.hex ?? []))
     await forEachOf(hashes, PARALLEL, async hex => {
@@ -176,9 +195,7 @@ export class BucketCollector {
   async #mark (signal) {
     const marks = new HashSet()
     const sequences = /** @type {Set<string>} */ (new Set())
-    for await (const tag of this.#tags.protecting(signal)) {
-      const root = await this.#tags.rootOf(tag, signal)
-      if (root === undefined) continue
+    for await (const { root, tag } of this.#named(signal)) {
       marks.add(root)
       if (tag.format === 'hashseq') sequences.add(base16.baseEncode(root))
     }
@@ -191,10 +208,7 @@ export class BucketCollector {
   /** Finds the blobs that tags name. @param {AbortSignal} signal */
   async #markNamed (signal) {
     const marks = new HashSet()
-    for await (const tag of this.#tags.protecting(signal)) {
-      const root = await this.#tags.rootOf(tag, signal)
-      if (root !== undefined) marks.add(root)
-    }
+    for await (const { root } of this.#named(signal)) marks.add(root)
     return marks
   }
 
@@ -205,14 +219,26 @@ export class BucketCollector {
    * @returns {Promise<{ index: number, name: string } | undefined>} `name`: of the tag
    */
   async #firstTag (roots, signal) {
-    const places = new Map(roots.map((root, index) => [nameOf(root), index]))
+    // Of a root that comes twice, the first index counts.
+    const indices = new Map(roots.map((root, index) => /** @type {const} */ ([nameOf(root), index])).reverse())
     let first
-    for await (const tag of this.#tags.protecting(signal)) {
-      const root = await this.#tags.rootOf(tag, signal)
-      const index = root && places.get(nameOf(root))
+    for await (const { root, tag } of this.#named(signal)) {
+      const index = indices.get(nameOf(root))
       if (index !== undefined && index < (first?.index ?? Infinity)) first = { index, name: tag.name }
     }
     return first
+  }
+
+  /**
+   * Lists the tags that protect a blob, with the roots of the blobs.
+   *
+   * @param {AbortSignal} signal @returns {AsyncGenerator<{ root: Uint8Array, tag: Tag }>}
+   */
+  async * #named (signal) {
+    for await (const tag of this.#tags.protecting(signal)) {
+      const root = await this.#tags.rootOf(tag, signal)
+      if (root !== undefined) yield { root, tag }
+    }
   }
 
   /**

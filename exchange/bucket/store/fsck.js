@@ -6,10 +6,9 @@ import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { parseRoot, toCid } from '../../../lib/hash/cid.js'
 import { assertMany } from '../../../lib/async/in-order.js'
 import { isEmptyRoot } from '../../../lib/hash/roots.js'
-import { fetchVerified } from '../../../verifier/mirrors/fetch.js'
+import { fetchVerified } from '../../../verifier/mirrors/fetch-verified.js'
 import { parseBlobKey } from '../layout.js'
 import { bucketMirror } from '../mirror.js'
-import { checkedListOptions } from './lister.js'
 
 /** @import { BlobStore, DamagedBlob, FsckOptions, FsckReport } from '../../../store/index.js' */
 /** @import { Bucket } from '../bucket.js' */
@@ -60,7 +59,7 @@ export async function checkBlobs (parts, { repair = false, cids, onProgress }, s
 
 /** @param {CheckParts} parts @param {AbortSignal} signal */
 async function * listed ({ lister }, signal) {
-  for await (const { cid, complete } of lister.list(checkedListOptions({}), signal)) if (complete) yield parseRoot(cid)
+  for await (const { cid, complete } of lister.list({}, signal)) if (complete) yield parseRoot(cid)
 }
 
 /** @param {Iterable<import('../../../store/index.js').BlobName>} cids */

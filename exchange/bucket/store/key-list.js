@@ -40,6 +40,9 @@ export async function readKeys (bucket, key, signal) {
   throw bucketInvalid(`${bucket.location}/${key}`, why)
 }
 
+/** The name of a key in a `KeySet`. @param {string} key */
+export const nameIn = key => nameOf(hash(text.encode(key)))
+
 /** The keys of a list in little memory. Once in 10^19 times, it finds a key that is not in the list. */
 export class KeySet {
   #hashes = new HashSet()
@@ -49,6 +52,6 @@ export class KeySet {
     for (const key of keys) this.#hashes.add(hash(text.encode(key)))
   }
 
-  /** @param {string} key */
-  has (key) { return this.#hashes.has(nameOf(hash(text.encode(key)))) }
+  /** @param {string} name  what `nameIn` returns for the key */
+  has (name) { return this.#hashes.has(name) }
 }

@@ -15,14 +15,21 @@ export class LayoutFile {
   #bucket
   #exclusive
   #readOnly
+  #run
   /** @type {Promise<void> | undefined} */
   #prepared
 
-  /** @param {Bucket} bucket @param {{ exclusive: boolean, readOnly: boolean }} options */
-  constructor (bucket, { exclusive, readOnly }) {
+  /**
+   * @param {Bucket} bucket
+   * @param {{
+   *   exclusive: boolean, readOnly: boolean, run: (work: (signal: AbortSignal) => Promise<void>) => Promise<void>
+   * }} options  `run`: runs work for which all calls wait
+   */
+  constructor (bucket, { exclusive, readOnly, run }) {
     this.#bucket = bucket
     this.#exclusive = exclusive
     this.#readOnly = readOnly
+    this.#run = run
   }
 
   /**
@@ -33,23 +40,23 @@ export class LayoutFile {
    */
   async prepare (signal) {
     if (this.#readOnly) throw readOnlyError(this.#bucket.location)
-    this.#prepared ??= this.#prepare().catch(error => {
+    this.#prepared ??= this.#run(signal => this.#prepare(signal)).catch(error => {
       this.#prepared = undefined
       throw error
     })
     await untilAborted(this.#prepared, signal)
   }
 
-  /** All calls wait for it, so it has no signal of one of them. */
-  async #prepare () {
+  /** @param {AbortSignal} signal */
+  async #prepare (signal) {
     const { location } = this.#bucket
-    const record = await readRecord(this.#bucket, STORE_KEY)
+    const record = await readRecord(this.#bucket, STORE_KEY, signal)
     if (record !== undefined && typeof record.version !== 'number') {
       throw bucketInvalid(`${location}/${STORE_KEY}`, 'it should have a version')
     }
     if (record !== undefined && record.version !== VERSION) throw unknownLayout(location, Number(record.version))
     if (record?.isProbed === true || (record !== undefined && this.#exclusive)) return
-    if (!this.#exclusive) await probe(this.#bucket)
-    await writeRecord(this.#bucket, STORE_KEY, { version: VERSION, isProbed: !this.#exclusive })
+    if (!this.#exclusive) await probe(this.#bucket, { signal })
+    await writeRecord(this.#bucket, STORE_KEY, { version: VERSION, isProbed: !this.#exclusive }, signal)
   }
 }

@@ -1,38 +1,15 @@
 // Lists the blobs of a bucket, with those that are here in part.
 
 import { base16 } from 'multiformats/bases/base16'
-import { assertInteger, describe } from '../../../lib/core/bytes.js'
-import { assertKnownOptions } from '../../../lib/core/options.js'
-import { parseRoot, toCid } from '../../../lib/hash/cid.js'
+import { toCid } from '../../../lib/hash/cid.js'
 import { parseBlobKey } from '../layout.js'
 import { readReference, unlessInvalid } from '../reference.js'
 
-/** @import { BlobStat, ListOptions, ListedBlob } from '../../../store/index.js' */
+/** @import { CheckedListOptions } from '../../../store/interface.js' */
+/** @import { BlobStat, ListedBlob } from '../../../store/index.js' */
 /** @import { Bucket, ListedObject } from '../bucket.js' */
 /** @import { BlobKey } from '../layout.js' */
 /** @import { PartialBlobs } from './partial.js' */
-
-const ORDERS = ['hash', 'created', 'used']
-
-/**
- * Checks the options of `list`.
- *
- * @param {ListOptions} options
- * @returns {{ prefix: string, after?: string, maxBlobs: number, reverse: boolean, isByTime: boolean }} `prefix` and
- *   `after` in digits
- */
-export function checkedListOptions (options) {
-  assertKnownOptions(options, ['prefix', 'after', 'maxBlobs', 'reverse', 'order'])
-  const { prefix = '', after, maxBlobs = Infinity, reverse = false, order = 'hash' } = options
-  if (typeof prefix !== 'string' || !/^[0-9a-f]{0,64}$/i.test(prefix)) {
-    throw new TypeError('"prefix" expected up to 64 hexadecimal digits')
-  }
-  if (maxBlobs !== Infinity) assertInteger('maxBlobs', maxBlobs)
-  if (typeof reverse !== 'boolean') throw new TypeError(`"reverse" expected a boolean, got ${describe(reverse)}`)
-  if (!ORDERS.includes(order)) throw new TypeError(`"order" expected ${ORDERS.join(', ')}, got ${describe(order)}`)
-  const last = after === undefined ? undefined : base16.baseEncode(parseRoot(after, 'after'))
-  return { prefix: prefix.toLowerCase(), after: last, maxBlobs, reverse, isByTime: order !== 'hash' }
-}
 
 export class BucketLister {
   #bucket
@@ -47,11 +24,13 @@ export class BucketLister {
   /**
    * Lists blobs in the order of their hashes; in another order, it first gathers all of them in memory.
    *
-   * @param {ReturnType<typeof checkedListOptions>} options @param {AbortSignal} signal
+   * @param {Partial<CheckedListOptions>} options @param {AbortSignal} signal
    * @returns {AsyncGenerator<ListedBlob>}
    */
-  async * list ({ prefix, after, maxBlobs, reverse, isByTime }, signal) {
-    let left = maxBlobs
+  async * list ({ prefix = '', after: root, limit = Infinity, reverse = false, order = 'hash' }, signal) {
+    let left = limit
+    const after = root && base16.baseEncode(root)
+    const isByTime = order !== 'hash'
     const blobs = reverse || isByTime
       ? await this.#sorted({ prefix, after, reverse, isByTime }, signal)
       : this.#byHash(prefix, after, signal)

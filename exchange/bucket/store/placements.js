@@ -27,15 +27,20 @@ import { EPOCH_MS } from './epochs.js'
  * @property {Date} [modified]  when the main object was written
  * @property {number} since  the time of the last look at `gc/` before the objects were listed, by the clock of the
  *   bucket; 0 if there was none. `isSound` needs it
- * @property {number} seen  the time of the list, which `find` needs
+ * @property {number} seen  when the objects were seen, by `performance.now()`: the clock of the bucket stands still
+ *   between its answers. `find` needs it
  */
 /**
  * @typedef {{ placement?: Placement, isCondemned: boolean }} Found  `isCondemned`: true if the bucket has objects of
  *   the blob, but all of them are condemned, or some that a copy needs
  */
+/**
+ * @typedef {{ look?: Look }} Series  calls of `keep` that share looks: the second look of one is the first look of
+ *   those that begin later. So a later call does what a slow writer does that has looked at the same time
+ */
 
 /** Of how many blobs it is remembered where they are. */
-const MAX_KEPT = 100_000
+const MAX_KNOWN = 100_000
 /** For how many milliseconds `find` believes what was seen. */
 const FRESH_MS = 10_000
 /** How many objects of one blob are looked at. Usually there are two. */
@@ -50,7 +55,9 @@ export class Placements {
   #epochs
   #local
   #locks
-  #kept = /** @type {LruCache<string, Placement>} */ (new LruCache(MAX_KEPT))
+  #known = /** @type {LruCache<string, Placement>} */ (new LruCache(MAX_KNOWN))
+  /** How often `forget` was called: what was listed before may be gone. */
+  #forgotten = 0
 
   /** @param {{ bucket: Bucket, epochs: Epochs, local: BlobStore, locks: Locks }} parts */
   constructor ({ bucket, epochs, local, locks }) {
@@ -69,31 +76,32 @@ export class Placements {
    * @param {(isThere: (root: Uint8Array) => boolean) => Promise<{ takeBack: () => Promise<void> } | undefined>
    *   } [options.name]  gives the blobs a name. `isThere` says which of them exist. If it returns undefined, the work
    *   ends
+   * @param {Series} [options.series]  of calls to which this one belongs
    * @param {AbortSignal} [options.signal]
    * @returns {Promise<boolean>} true if any object was put
    * @throws {BaoError} STORE_CONDEMNED { cid } if a blob is being deleted, and the local store does not have its bytes.
-   *   After an error behind the name, the name is taken back, if the bucket can be reached. After an abort or
+   *   If a later step fails, the name is taken back, if the bucket can be reached. After an abort or
    *   BUCKET_UNKNOWN while the name is written, it may stay
    */
-  async keep (roots, { required, name, signal } = {}) {
+  async keep (roots, { required, name, series = {}, signal } = {}) {
     if (roots.length === 0) {
       await name?.(isEmptyRoot)
       return false
     }
-    let look = await this.#epochs.look(signal)
+    let look = series.look ?? await this.#epochs.look(signal)
     const relied = /** @type {Map<string, { root: Uint8Array, placement: Placement }>} */ (new Map())
-    let isNew = await this.#place(roots, relied, look, signal)
+    let isNew = await this.#place(roots, relied, { required, look, signal })
     const isThere = (/** @type {Uint8Array} */ root) => isEmptyRoot(root) || relied.has(nameOf(root))
     if (required !== undefined && !isThere(required)) throw condemned(required)
     const given = await name?.(isThere)
     if (name !== undefined && given === undefined) return isNew
     try {
       for (let rounds = 0; ; rounds++) {
-        look = await this.#epochs.look(signal)
+        look = series.look = await this.#epochs.look(signal)
         const lost = [...relied.values()].filter(({ placement }) => !isSound(placement, look)).map(({ root }) => root)
         if (lost.length === 0) return isNew
         if (rounds === MAX_ROUNDS) throw condemned(lost[0])
-        isNew = await this.#place(lost, relied, look, signal) || isNew
+        isNew = await this.#place(lost, relied, { required, look, signal }) || isNew
       }
     } catch (error) {
       await given?.takeBack().catch(() => {}) // a version that stays was not acknowledged, and protects its blob
@@ -106,18 +114,20 @@ export class Placements {
    *
    * @param {Uint8Array[]} roots
    * @param {Map<string, { root: Uint8Array, placement: Placement }>} relied  gets them
-   * @param {Look} look @param {AbortSignal} [signal]
+   * @param {{ required?: Uint8Array, look: Look, signal?: AbortSignal }} options
    * @returns {Promise<boolean>} true if any object was put
    */
-  async #place (roots, relied, look, signal) {
+  async #place (roots, relied, { required, look, signal }) {
     let isNew = false
     await forEachOf(roots, PARALLEL, async root => {
       if (isEmptyRoot(root)) return
+      const name = nameOf(root)
+      // What was put or received must not depend on an object that its owner may change.
+      const isOwn = required !== undefined && nameOf(required) === name
       const hold = this.#local.tempTag(root) // A quota must not evict it between two steps.
-      const placed = await this.#locks.run(nameOf(root), () => this.#placeOne(root, look, signal))
+      const placed = await this.#locks.run(name, () => this.#placeOne(root, { isOwn, look, signal }))
         .finally(() => hold.release())
       isNew ||= placed.isNew
-      const name = nameOf(root)
       if (placed.placement !== undefined) relied.set(name, { root, placement: placed.placement })
       else if (relied.has(name)) throw condemned(root)
     })
@@ -125,22 +135,28 @@ export class Placements {
   }
 
   /**
-   * @param {Uint8Array} root @param {Look} look @param {AbortSignal} [signal]
+   * Does what `#place` does, for one blob.
+   *
+   * @param {Uint8Array} root
+   * @param {{ isOwn: boolean, look: Look, signal?: AbortSignal }} options  `isOwn`: true to put the bytes if the local
+   *   store has them, and the bucket only a reference to an adopted object
    * @returns {Promise<{ placement?: Placement, isNew: boolean }>} without a placement if the blob is nowhere
    */
-  async #placeOne (root, look, signal) {
+  async #placeOne (root, { isOwn, look, signal }) {
     const [local] = await this.#local.statMany([root])
     const size = local?.complete ? local.size : undefined
-    const kept = this.#kept.get(nameOf(root))
-    // What `find` has kept may be an object that was cut off.
-    if (kept !== undefined && isSound(kept, look) && kept.size === (size ?? kept.size)) {
-      return { placement: kept, isNew: false }
+    const takesReference = size === undefined || !isOwn
+    const known = this.#known.get(nameOf(root))
+    const isRightKind = known?.main.kind === 'bytes' || takesReference
+    const isRightSize = size === undefined || known?.size === size // `find` may have seen an object that was cut off.
+    if (known !== undefined && isRightKind && isRightSize && isSound(known, look)) {
+      return { placement: known, isNew: false }
     }
     if (size !== undefined && size <= GROUP_LEN) {
       const created = await this.#create(root, { size, look, signal })
       if (created !== undefined) return { placement: this.#remember(root, created), isNew: true }
     }
-    const { placement, isCondemned, outboard } = await this.#find(root, { look, size, signal })
+    const { placement, isCondemned, outboard } = await this.#choose(root, { look, size, takesReference, signal })
     if (placement !== undefined) return { placement: this.#remember(root, placement), isNew: false }
     if (size !== undefined) {
       const put = await this.#put(root, { size, outboard, look, signal })
@@ -151,41 +167,59 @@ export class Placements {
   }
 
   /**
-   * Finds out whether the bucket has a blob. It does not look at `gc/`, but knows what was seen there last.
+   * Finds out whether the bucket has a blob. It does not look at `gc/`, but knows what was seen there last. If all
+   * copies are condemned, it takes one that is not deleted yet, because a tag may rely on it: `keep` would not take it.
    *
    * @param {Uint8Array} root @param {AbortSignal} [signal] @returns {Promise<Placement | undefined>}
    */
   async find (root, signal) {
     const look = this.#epochs.last
-    const kept = this.#kept.get(nameOf(root))
-    const isFresh = kept !== undefined && this.#epochs.now - kept.seen < FRESH_MS
-    if (isFresh && (look === undefined || isSound(kept, look))) return kept
-    const { placement } = await this.#find(root, { look, signal })
-    if (placement === undefined) this.#kept.delete(nameOf(root))
-    return placement && this.#remember(root, placement)
+    const known = this.#known.get(nameOf(root))
+    const isFresh = known !== undefined && performance.now() - known.seen < FRESH_MS
+    if (isFresh && (look === undefined || isSound(known, look))) return known
+    const forgotten = this.#forgotten
+    let { placement, isCondemned } = await this.#choose(root, { look, signal })
+    if (placement === undefined && isCondemned && look !== undefined) {
+      ({ placement } = await this.#choose(root, { look, isGone: key => look.isDeleted(key), signal }))
+    }
+    if (placement === undefined) this.#known.delete(nameOf(root))
+    else if (forgotten === this.#forgotten) this.#remember(root, placement)
+    return placement
   }
 
+  /** The empty blob is always there. @param {Uint8Array} root @param {AbortSignal} signal */
+  async has (root, signal) { return isEmptyRoot(root) || await this.find(root, signal) !== undefined }
+
   /** Forgets where a blob is. @param {Uint8Array} root */
-  forget (root) { this.#kept.delete(nameOf(root)) }
+  forget (root) {
+    this.#forgotten++
+    this.#known.delete(nameOf(root))
+  }
 
   /** @param {Uint8Array} root @param {Placement} placement */
   #remember (root, placement) {
-    this.#kept.set(nameOf(root), placement)
+    this.#known.set(nameOf(root), placement)
     return placement
   }
 
   /**
-   * Lists the objects of a blob, and chooses one copy of which no object is condemned.
+   * Lists the objects of a blob, and chooses one copy of which no object is gone.
    *
    * @param {Uint8Array} root
-   * @param {{ look?: Look, size?: number, signal?: AbortSignal }} options  `size`: that of the blob, if it is proven
+   * @param {object} options
+   * @param {Look} [options.look]
+   * @param {(key: string) => boolean} [options.isGone]  default: whether `look` says that a key is condemned
+   * @param {number} [options.size]  that of the blob, if it is proven
+   * @param {boolean} [options.takesReference]  false if only bytes will do. Default: true
+   * @param {AbortSignal} [options.signal]
    * @returns {Promise<Found & { outboard?: BlobKey }>} `outboard`: one that can be used, also if there are no bytes
    */
-  async #find (root, { look, size, signal }) {
+  async #choose (root, options) {
+    const { look, isGone = key => look?.isCondemned(key) ?? false, size, takesReference = true, signal } = options
     const hex = base16.baseEncode(root)
-    const [since, seen] = [look?.time.before ?? 0, this.#epochs.now]
+    const [since, seen] = [look?.time.before ?? 0, performance.now()]
     const objects = await this.#objectsOf(hex, signal)
-    const usable = objects.filter(({ key }) => !look?.isCondemned(key))
+    const usable = objects.filter(({ key }) => !isGone(key))
     const outboards = usable.filter(({ parts }) => parts.kind === 'outboard')
     const outboardFor = (/** @type {number} */ len) => outboards.find(({ size }) => size === outboardLen(len))?.parts
     const copies = usable.filter(({ parts }) => parts.kind === 'bytes')
@@ -195,11 +229,11 @@ export class Placements {
       const { parts: main, size, modified } = whole
       return { placement: { main, outboard: outboardFor(size), size, modified, since, seen }, isCondemned: false }
     }
-    // If the bytes are here, they are put: to look for an adopted object would cost each new blob a request.
-    if (size !== undefined) return { isCondemned: false, outboard: outboardFor(size) }
-    const adopted = await this.#findReference(hex, { look, outboardFor, signal })
+    const outboard = size === undefined ? undefined : outboardFor(size)
+    if (!takesReference) return { isCondemned: false, outboard }
+    const adopted = await this.#findReference(hex, { isGone, size, outboardFor, signal })
     const isCondemned = adopted.isCondemned || objects.length > usable.length
-    return { placement: adopted.placement && { ...adopted.placement, since, seen }, isCondemned }
+    return { placement: adopted.placement && { ...adopted.placement, since, seen }, isCondemned, outboard }
   }
 
   /** @param {string} hex @param {AbortSignal} [signal] */
@@ -215,20 +249,27 @@ export class Placements {
   }
 
   /**
+   * Finds a copy of a blob whose bytes are an adopted object.
+   *
    * @param {string} hex
-   * @param {{ look?: Look, outboardFor: (size: number) => BlobKey | undefined, signal?: AbortSignal }} options
+   * @param {object} options
+   * @param {(key: string) => boolean} options.isGone
+   * @param {number} [options.size]
+   * @param {(size: number) => BlobKey | undefined} options.outboardFor
+   * @param {AbortSignal} [options.signal]
    * @returns {Promise<{ placement?: Omit<Placement, 'since' | 'seen'>, isCondemned: boolean }>}
    */
-  async #findReference (hex, { look, outboardFor, signal }) {
+  async #findReference (hex, { isGone, size, outboardFor, signal }) {
     let isCondemned = false
     let left = MAX_LISTED
     for await (const { key, modified } of this.#bucket.list(referenceKey(hex), '', { signal })) {
       const main = parseBlobKey(key)
-      if (look?.isCondemned(key)) isCondemned = true
+      if (isGone(key)) isCondemned = true
       else if (main !== undefined) {
         const reference = await unlessInvalid(readReference(this.#bucket, key, signal))
         const outboard = reference && outboardFor(reference.size)
-        if (reference !== undefined && (reference.size <= GROUP_LEN || outboard !== undefined)) {
+        const isRightSize = size === undefined || reference?.size === size
+        if (reference !== undefined && isRightSize && (reference.size <= GROUP_LEN || outboard !== undefined)) {
           return { placement: { main, outboard, size: reference.size, modified }, isCondemned: false }
         }
       }
@@ -248,8 +289,9 @@ export class Placements {
     if (look.isCondemned(keyOf(main))) return undefined
     const bytes = await this.#local.bytes(root, undefined, { signal })
     const { isWritten } = await this.#bucket.put(keyOf(main), bytes, { ifAbsent: true, signal })
-    const seen = this.#epochs.now
-    return isWritten ? { main, size, modified: new Date(seen), since: look.time.before, seen } : undefined
+    if (!isWritten) return undefined
+    const modified = new Date(this.#epochs.now)
+    return { main, size, modified, since: look.time.before, seen: performance.now() }
   }
 
   /**
@@ -272,8 +314,8 @@ export class Placements {
     }
     const pieces = this.#local.get(root, undefined, { signal })
     await this.#bucket.putParts(keyOf(main), pieces, { size, signal })
-    const seen = this.#epochs.now
-    return { main, outboard, size, modified: new Date(seen), since: look.time.before, seen }
+    const modified = new Date(this.#epochs.now)
+    return { main, outboard, size, modified, since: look.time.before, seen: performance.now() }
   }
 
   /**

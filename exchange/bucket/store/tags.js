@@ -3,15 +3,15 @@
 import { base64 } from 'multiformats/bases/base64'
 import { decode } from '@ipld/dag-cbor'
 import {
-  assertName, assertWellFormed, damagedTag, tagFrom, tagInfoOf, tagNotFound, tagsFrom
+  assertName, checkedTagListOptions, damagedTag, isMiss, tagFrom, tagInfoOf, tagNotFound, tagsFrom
 } from '../../../store/interface.js'
 import { HASH_LEN } from '../../../lib/core/constants.js'
-import { describe } from '../../../lib/core/bytes.js'
+import { concat } from '../../../lib/core/bytes.js'
 import { BaoError } from '../../../lib/core/errors.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { eachOf, forEachOf, inOrder } from '../../../lib/async/in-order.js'
 import { compareKeys } from '../keys.js'
-import { parseTagKey, tagFolder, tagKeysFrom } from './names.js'
+import { parseTagKey, tagFolder, tagKeysFrom } from './name-keys.js'
 import { highest } from './versions.js'
 
 /** @import { BlobName, BlobStore, NewTag, TagInfo, TagOptions } from '../../../store/index.js' */
@@ -66,7 +66,7 @@ export class BucketTags {
    */
   async set (name, cid, options) {
     const tag = tagFrom(name, cid, options)
-    await this.#calls.write(signal => this.write(tag(this.#now()), { signal }))
+    await this.#calls.write(signal => this.write(tag, { signal }))
   }
 
   /**
@@ -80,7 +80,7 @@ export class BucketTags {
     return this.#calls.write(async signal => {
       const isMeant = async (/** @type {Version[]} */ versions) =>
         await this.#current(name, versions, signal).catch(ifDamaged) === undefined
-      return (await this.write(tag(this.#now()), { isMeant, signal })).isWritten
+      return (await this.write(tag, { isMeant, signal })).isWritten
     })
   }
 
@@ -92,7 +92,7 @@ export class BucketTags {
   async setMany (entries) {
     const tags = await tagsFrom(entries)
     await this.#calls.write(signal =>
-      forEachOf(tags, PARALLEL, tag => this.write(tag(this.#now()), { signal })))
+      forEachOf(tags, PARALLEL, tag => this.write(tag, { signal })))
   }
 
   /**
@@ -125,7 +125,7 @@ export class BucketTags {
         if (tag === undefined) return versions.length > 1
         return onlyIf === undefined || (tag !== DAMAGED && onlyIf(tagInfoOf(tag)))
       }
-      const written = await this.#versions.write(tagFolder(name), { deleted: true }, { isMeant, signal })
+      const written = await this.#versions.write(tagFolder(name), deletion, { isMeant, signal })
       if (written === undefined) return false
       await this.#versions.tidy(written, signal)
       return isThere
@@ -146,10 +146,10 @@ export class BucketTags {
       const tag = await this.#current(from, versions, signal)
       if (tag === undefined) throw tagNotFound(from)
       if (from === to) return
-      await this.write({ ...tag, name: to }, { signal })
+      await this.write(() => ({ ...tag, name: to }), { signal })
       // If somebody has set the old name since, that tag stays.
       const isMeant = async (/** @type {Version[]} */ now) => highest(now) === highest(versions)
-      const written = await this.#versions.write(tagFolder(from), { deleted: true }, { isMeant, signal })
+      const written = await this.#versions.write(tagFolder(from), deletion, { isMeant, signal })
       if (written !== undefined) await this.#versions.tidy(written, signal)
     })
   }
@@ -162,12 +162,8 @@ export class BucketTags {
    * @throws {BaoError} STORE_CORRUPT { tag } when a tag is damaged, after all other tags have been yielded
    */
   list (options = {}) {
-    assertKnownOptions(options, ['prefix', 'after'])
-    const { prefix = '', after } = options
-    if (typeof prefix !== 'string') throw new TypeError(`"prefix" expected a string, got ${describe(prefix)}`)
-    assertWellFormed('prefix', prefix)
-    if (after !== undefined) assertName('after', after)
-    return this.#calls.each(signal => this.#list({ prefix, after }, signal))
+    const checked = checkedTagListOptions(options)
+    return this.#calls.each(signal => this.#list(checked, signal))
   }
 
   /**
@@ -244,7 +240,7 @@ export class BucketTags {
   /**
    * Writes a tag, and makes sure that nothing that it protects is deleted.
    *
-   * @param {Tag} tag
+   * @param {(now: number) => Tag} tagAt  makes the tag when it is written; `now`: the time of the bucket then
    * @param {object} [options]
    * @param {Uint8Array} [options.required]  the blob that must exist
    * @param {(versions: Version[]) => Promise<boolean>} [options.isMeant]  as for `Versions.write`
@@ -252,15 +248,16 @@ export class BucketTags {
    * @returns {Promise<{ isWritten: boolean, isNew: boolean }>} `isWritten`: false if `isMeant` returned false; `isNew`:
    *   true if an object of a blob was put
    */
-  async write (tag, { required, isMeant, signal } = {}) {
+  async write (tagAt, { required, isMeant, signal } = {}) {
+    const tag = tagAt(this.#now())
     const protectedByTag = await this.#protectedBy(tag, signal)
     // A weak tag protects nothing. `put` requires its blob all the same.
     const roots = protectedByTag.length === 0 && required !== undefined ? [required] : protectedByTag
     /** @type {Written | undefined} */
     let written
     const name = async (/** @type {(root: Uint8Array) => boolean} */ isThere) => {
-      const value = valueOf(tag, roots.length > 0 && isThere(roots[0]))
-      written = await this.#versions.write(tagFolder(tag.name), value, { isMeant, signal })
+      const makeValue = () => valueOf(tagAt(this.#now()), roots.length > 0 && isThere(roots[0]))
+      written = await this.#versions.write(tagFolder(tag.name), makeValue, { isMeant, signal })
       const own = written
       return own && { takeBack: () => this.#versions.takeBack(own) }
     }
@@ -291,15 +288,13 @@ export class BucketTags {
     let rest = new Uint8Array(0)
     try {
       for await (const piece of this.#local.get(root, undefined, { signal })) {
-        const bytes = rest.length === 0 ? piece : joined(rest, piece)
+        const bytes = rest.length === 0 ? piece : concat([rest, piece])
         let at = 0
         for (; at + HASH_LEN <= bytes.length; at += HASH_LEN) yield bytes.slice(at, at + HASH_LEN)
         rest = bytes.slice(at)
       }
     } catch (error) {
-      const isAbsent = error instanceof BaoError && ['STORE_NOT_FOUND', 'STORE_MISSING'].includes(error.code) &&
-        (error.cause === undefined || isAbsence(error.cause))
-      if (!isAbsent) throw error
+      if (!isMiss(error)) throw error
     }
   }
 
@@ -342,14 +337,14 @@ export class BucketTags {
 
 const DAMAGED = 'damaged'
 
+/** @returns {Value} */
+const deletion = () => ({ deleted: true })
+
 /** @param {unknown} error @returns {typeof DAMAGED}  for a damaged tag */
 function ifDamaged (error) {
   if (error instanceof BaoError && error.code === 'STORE_CORRUPT') return DAMAGED
   throw error
 }
-
-/** @param {unknown} error  the cause why a store has nothing of a blob */
-const isAbsence = error => error instanceof BaoError && ['STORE_NOT_FOUND', 'STORE_MISSING'].includes(error.code)
 
 /** @param {Value | undefined} value @returns {value is Value} true if it names something */
 const isLive = value => value !== undefined && value.void !== true && value.deleted !== true
@@ -386,12 +381,4 @@ function tagOf (name, { cid, format, weak, meta, expires }) {
   } catch {
     throw damagedTag(name)
   }
-}
-
-/** @param {Uint8Array} a @param {Uint8Array} b */
-function joined (a, b) {
-  const both = new Uint8Array(a.length + b.length)
-  both.set(a)
-  both.set(b, a.length)
-  return both
 }

@@ -65,7 +65,8 @@ export class Versions {
    * Makes a new highest version of a name, which is not acknowledged yet: the caller must look for condemned keys, and
    * then call `tidy` or `takeBack`.
    *
-   * @param {string} folder @param {Value} value
+   * @param {string} folder
+   * @param {() => Value} makeValue  called after the list: the time of the bucket is that of its last answer
    * @param {object} [options]
    * @param {(versions: Version[]) => Promise<boolean>} [options.isMeant]  gets the versions that are there before each
    *   try. If it returns false, nothing is written
@@ -73,12 +74,12 @@ export class Versions {
    * @returns {Promise<Written | undefined>} undefined if `isMeant` returned false
    * @throws {import('../../../lib/core/errors.js').BaoError} BUCKET_FAILED if others always write at the same time
    */
-  async write (folder, value, { isMeant, signal } = {}) {
+  async write (folder, makeValue, { isMeant, signal } = {}) {
     for (let tries = 1; tries <= MAX_TRIES; tries++) {
       const lower = await this.list(folder, signal)
       if (isMeant !== undefined && !await isMeant(lower)) return undefined
       const version = highest(lower) + 1
-      if (await this.#create(folder, version, value, signal)) {
+      if (await this.#create(folder, version, makeValue(), signal)) {
         const written = { folder, version, lower }
         const top = await this.list(folder, signal).then(highest).catch(async error => {
           await this.takeBack(written).catch(() => {}) // a version that stays was not acknowledged

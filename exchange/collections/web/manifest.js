@@ -51,6 +51,8 @@ export class Manifest {
   }
 
   /**
+   * Makes a manifest.
+   *
    * @param {Iterable<[path: string, resource: NewResource]>} resources  a path begins with a slash. The resource at `/`
    *   is what a server shows for the manifest itself. `src` is a BLAKE3 name, or a CID of SHA2-256, as base DASL has
    *   it. All other keys are HTTP headers in lower case
@@ -182,10 +184,10 @@ export class Manifest {
   /** The bytes of the manifest. @returns {Uint8Array<ArrayBuffer>} the caller must not change them */
   toBytes () { return this.#bytes }
 
-  /** @param {string} path  that begins with a slash @returns {Resource | undefined} */
+  /** The resource at a path. @param {string} path  that begins with a slash @returns {Resource | undefined} */
   get (path) { return this.#resources.get(path) }
 
-  /** @returns {IterableIterator<[path: string, resource: Resource]>} */
+  /** The resources with their paths. @returns {IterableIterator<[path: string, resource: Resource]>} */
   entries () { return this.#resources.entries() }
 
   [Symbol.iterator] () { return this.entries() }

@@ -1,4 +1,4 @@
-// Downloads one blob, in steps: its head, a proof of its size, then the missing segments. The bytes that mirrors send
+// Downloads one blob, in stages: its head, a proof of its size, then the missing segments. The bytes that mirrors send
 // are verified and stored as in `receive`, so a download can be resumed.
 
 import { ChunkRanges, rangesLen } from '../../../lib/tree/ranges.js'
@@ -10,7 +10,7 @@ import { WantedBlob } from './wanted-blob.js'
 import { WholeFiles } from './whole-files.js'
 
 /** @import { MirrorRecord } from '../../../verifier/mirrors/mirror-record.js' */
-/** @import { Asked, FallBackOptions, Session, Step, Task } from '../work.js' */
+/** @import { Asked, FallBackOptions, Session, Stage, Task } from '../work.js' */
 /** @import { HeadReceiver } from './head-receiver.js' */
 
 /**
@@ -33,9 +33,9 @@ export class BlobDownload {
   #candidates
   /** The wanted chunks that the store lacked at the beginning. */
   #lacked = ChunkRanges.none
-  /** Undefined until the download begins. @type {Step | undefined} */
-  #step
-  /** The step that replaces `#step` while a whole file is read. */
+  /** Undefined until the download begins. @type {Stage | undefined} */
+  #stage
+  /** The stage that replaces `#stage` while a whole file is read. */
   #wholeFiles
 
   /** @param {Session} session @param {BlobOptions} options */
@@ -67,18 +67,18 @@ export class BlobDownload {
   /** True if no mirror can give the missing chunks. */
   get isHopeless () { return this.#current?.isHopeless(this.#candidates.all) === true }
 
-  /** @returns {Step | undefined} */
-  get #current () { return this.#wholeFiles.isChosen ? this.#wholeFiles : this.#step }
+  /** @returns {Stage | undefined} */
+  get #current () { return this.#wholeFiles.isChosen ? this.#wholeFiles : this.#stage }
 
-  /** Chooses the first step, and the one after the head. The other steps call `#planSegments` when they end. */
+  /** Chooses the first stage, and the one after the head. The other stages call `#planSegments` when they end. */
   async refill () {
-    const isFirst = this.#step === undefined
-    if (!isFirst && (this.size !== undefined || !this.#step?.isDone)) return
+    const isFirst = this.#stage === undefined
+    if (!isFirst && (this.size !== undefined || !this.#stage?.isDone)) return
     const stat = await this.#blob.stat()
     if (isFirst) this.#lacked = this.#blob.missingBy(stat, ChunkRanges.all)
     if (stat?.sizeProven) return this.#planSegments(stat.size)
     const isHead = isFirst && stat === undefined && this.#heads !== undefined
-    this.#step = isHead
+    this.#stage = isHead
       ? new Segments(this.#blob, HEAD, this.#heads)
       : new SizeProof(this.#blob, this.#blob.presentLen(stat), size => this.#planSegments(size))
   }
@@ -88,7 +88,7 @@ export class BlobDownload {
     this.#assertSize?.(size)
     const missing = await this.#blob.missing(this.#blob.groups(size))
     this.#blob.size = size
-    this.#step = new Segments(this.#blob, missing)
+    this.#stage = new Segments(this.#blob, missing)
     this.#session.progress.report()
   }
 

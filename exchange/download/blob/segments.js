@@ -18,7 +18,7 @@ import { Plan } from './plan.js'
  * @property {unknown} [failure]
  */
 
-/** A step of a download: see `Step` in work.js. */
+/** A stage of a download: see `Stage` in work.js. */
 export class Segments {
   #blob
   #plan
@@ -60,8 +60,8 @@ export class Segments {
     const total = rangesLen(this.#blob.groups(size), size)
     let left = rangesLen(this.#plan.free, size)
     for (const { ranges, requests } of this.#plan.segments) {
-      const come = Math.max(0, ...[...requests].map(({ len }) => len))
-      left += Math.max(0, rangesLen(ranges, size) - come)
+      const arrived = Math.max(0, ...[...requests].map(({ len }) => len))
+      left += Math.max(0, rangesLen(ranges, size) - arrived)
     }
     return { done: total - left, total }
   }

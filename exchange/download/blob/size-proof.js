@@ -10,19 +10,19 @@ import { verifyPieces } from '../../../verifier/slice/pieces.js'
 /** @import { AskedForBlob, Task } from '../work.js' */
 /** @import { WantedBlob } from './wanted-blob.js' */
 
-/** A step of a download: see `Step` in work.js. */
+/** A stage of a download: see `Stage` in work.js. */
 export class SizeProof {
   #blob
   #onProven
   #requests = /** @type {Map<Candidate, MirrorRequest>} */ (new Map())
   #isProven = false
-  /** Never true, because `onProven` replaces this step by another one. */
+  /** Never true, because `onProven` replaces this stage by another one. */
   isDone = false
 
   /**
    * @param {WantedBlob} blob @param {number} done  how many bytes of the blob the store has
    * @param {(size: number) => Promise<void>} onProven  called once, by the task that has proven the size. It makes the
-   *   next step of the download, so this step is asked for nothing after that
+   *   next stage of the download, so this stage is asked for nothing after that
    */
   constructor (blob, done, onProven) {
     this.progress = { done }

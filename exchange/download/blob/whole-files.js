@@ -10,7 +10,7 @@ import { ChunkRanges } from '../../../lib/tree/ranges.js'
 /** @import { AskedForBlob, Task } from '../work.js' */
 /** @import { WantedBlob } from './wanted-blob.js' */
 
-/** The step of a download while a file is chosen: see `Step` in work.js. */
+/** The stage of a download while a file is chosen: see `Stage` in work.js. */
 export class WholeFiles {
   #blob
   #maxLen

@@ -7,6 +7,7 @@ export { serve } from './serve.js'
 
 /** @typedef {import('./node-handler.js').NodeHandler} NodeHandler */
 /** @typedef {import('./serve.js').ServeOptions} ServeOptions */
+/** @typedef {import('./serve.js').ServerPlace} ServerPlace */
 /** @typedef {import('./serve.js').StoreServer} StoreServer */
 /** @typedef {import('../authorize.js').Action} Action */
 /** @typedef {import('../authorize.js').Authorize} Authorize */

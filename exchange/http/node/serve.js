@@ -4,9 +4,10 @@ import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { FastResponse } from 'srvx/node'
 import { assertInteger, describe } from '../../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../../lib/core/options.js'
 import { graceOf, within } from '../../time-limits.js'
 import { handlerOf } from '../handler.js'
-import { DEFAULT_IDLE_TIMEOUT } from '../options.js'
+import { DEFAULT_IDLE_TIMEOUT, HANDLER_OPTIONS } from '../options.js'
 import { Connections } from './connections.js'
 import { listenAt, listenOn } from './listen.js'
 import { toNodeHandler } from './node-handler.js'
@@ -33,6 +34,7 @@ import { toNodeHandler } from './node-handler.js'
  *   milliseconds (default: 10000) until every answer has been sent; then it breaks off the rest. The store stays open
  */
 
+const OPTIONS = ['port', 'host', 'path', 'maxConnections', ...HANDLER_OPTIONS]
 const MAX_CONNECTIONS = 1024
 
 /** A client has 10 s to send the head of a request. The handler limits the time for each piece of an upload. */
@@ -61,6 +63,7 @@ const HEAD_TIMEOUT = LIMITS.headersTimeout + LIMITS.keepAliveTimeout
  * @throws the system's errors, such as EADDRINUSE
  */
 export async function serve (store, options = {}) {
+  assertKnownOptions(options, OPTIONS)
   const { port = 0, host = 'localhost', path, maxConnections = MAX_CONNECTIONS, ...rest } = options
   assertPlace(options)
   const handler = handlerOf(store, rest, {

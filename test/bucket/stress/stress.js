@@ -160,7 +160,11 @@ class Round {
       if (quiet.length === 0) continue
       const name = pick(quiet)
       const before = this.#ledger.countOf(name)
-      const fault = await this.#withStore(store => this.#faultOf(store, name))
+      const looks = chance(500) // Half of the readers have seen what is condemned.
+      const fault = await this.#withStore(async store => {
+        if (looks) await store.gc({ dryRun: true })
+        return this.#faultOf(store, name)
+      })
       if (this.#ledger.countOf(name) !== before) continue
       this.#count('looked at a tag')
       if (fault !== undefined) {
@@ -278,10 +282,13 @@ class Process {
     const args = [JSON.stringify({ options: this.#options, local: this.#local })]
     const child = fork(WORKER, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
     this.#child = child
-    await new Promise((resolve, reject) => {
-      child.once('message', resolve)
-      child.once('exit', code => reject(new Error(`a process ended with ${code} before it was ready`)))
+    const isReady = await new Promise((resolve, reject) => {
+      child.once('message', () => resolve(true))
+      child.once('exit', (code, signal) => signal === 'SIGKILL'
+        ? resolve(false)
+        : reject(new Error(`a process ended with ${code} before it was ready`)))
     })
+    if (!isReady) return this.#spawn() // It was killed at a request that its predecessor had sent.
     child.on('message', ({ id, ...outcome }) => {
       this.#waiting.get(id)?.(outcome)
       this.#waiting.delete(id)

@@ -83,6 +83,16 @@ describe('store: damaged blockstore', () => {
     expect(await namesIn(blocks)).to.deep.equal([cid.toString()])
   })
 
+  it('the name of another blob as an alias gives no wrong bytes', async () => {
+    const { blocks, store, index } = await newBlocks()
+    await store.put(bytes)
+    for (const multihash of [(await blake3.digest(noise(10, 94))).bytes, Uint8Array.of(0, 1, 7)]) {
+      await writeAlias(index, hash(bytes), multihash)
+    }
+    expect(await namesIn(blocks)).to.deep.equal([(await cidOf(blake3, bytes)).toString()])
+    expect(await store.aliases.of(hash(bytes))).to.deep.equal([])
+  })
+
   it('get() of a store with verify: false does not look for damage', async () => {
     const { place, store, data } = await newStore()
     const cid = await cidOf(sha256, bytes)

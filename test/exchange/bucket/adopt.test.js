@@ -328,8 +328,8 @@ describe('adopt', () => {
     const own = [
       'baobox.json', `blobs/${pathOf(bytes)}`, outboardOf(bytes), `blobs/${pathOf(bytes)}.0123abcd`,
       `blobs/${pathOf(bytes)}.0123abcd.obao4`, referenceOf(bytes), `${referenceOf(bytes)}.0123abcd`, noteOf('x'),
-      `${noteOf('x')}.0123abcd.00000001`, 'tags/a%2Fb/0000000000000001', 'gc/12/begin', 'gc/12/done',
-      'probe/0123456789abcdef/race-1'
+      `${noteOf('x')}.0123abcd.00000001`, 'tags/a%2Fb/0000000000000001',
+      'gc/12.0123456789abcdef/begin', 'gc/12.0123456789abcdef/done', 'probe/0123456789abcdef/race-1'
     ]
     const others = [
       'blobs/ab/cd', `blobs/00/${hex(hash(bytes))}`, `blobs/${pathOf(bytes)}.mp4`, 'gc/readme', 'refs/x',

@@ -7,6 +7,7 @@ import { bucketMirror, memoryBucket } from '../../../exchange/bucket/index.js'
 import { download, fromMirrors } from '../../../exchange/download/index.js'
 import { hex, same } from '../../support/bytes.js'
 import { GROUP, MIB } from '../../support/constants.js'
+import { turns } from '../../support/fake-clock.js'
 import { collect, errorOf, listed } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { newStores } from '../../support/store/stores.js'
@@ -104,11 +105,22 @@ describe('the mirror of a bucket', () => {
     expect(await ask(bytes, ChunkRanges.fromBytes(MIB, 2 * MIB))).to.deep.equal([['blob', MIB, 2 * MIB], outboard])
     expect(await ask(bytes, ChunkRanges.fromBytes(0, MIB), bytes.length)).to.deep.equal([['blob', 0, MIB]])
     expect(await ask(bytes, ChunkRanges.last)).to.deep.equal([['blob', 3 * MIB - GROUP, 3 * MIB]])
-    expect(await ask(small, ChunkRanges.all)).to.deep.equal([['blob', 0, Infinity]])
+    expect(await ask(small, ChunkRanges.all)).to.deep.equal([['blob', 0, 8 * MIB]])
     requests.length = 0
     const response = await fetchVerified(bucketMirror(bucket), { cid, range: { start: 0, end: MIB } })
     await response.arrayBuffer()
     expect(requests.length, 'from nothing to the first verified MiB').to.be.at.most(3)
+  })
+
+  it('reads a long range in parts of 8 MiB', async () => {
+    const bytes = noise(20 * MIB + 5, 10)
+    const cid = await putBlob(bucket, bytes)
+    requests.length = 0
+    const response = await fetchVerified(bucketMirror(bucket), { cid })
+    expect(same(new Uint8Array(await response.arrayBuffer()), bytes)).to.equal(true)
+    const parts = requests.filter(({ key, start, end }) => !key.endsWith('.obao4') && end - start > GROUP)
+    expect(parts.map(({ start, end }) => [start, end])).to.deep.equal(
+      [[0, 8 * MIB], [8 * MIB, 16 * MIB], [16 * MIB, bytes.length]])
   })
 
   it('reads aligned groups only', async () => {
@@ -121,15 +133,100 @@ describe('the mirror of a bucket', () => {
   })
 
   it('reads long outboards in blocks', async () => {
-    // Pairs of a blob of 2 GiB, of which the bucket has the outboard and one part.
-    const size = 2 ** 31
+    const ask = sparse(2 ** 31)
+    const lens = await ask(0, 2 ** 30)
+    expect(lens[0]).to.equal(4 * MIB)
+    expect(lens.slice(1).every(len => len === MIB / 4)).to.equal(true)
+    expect(lens.length).to.be.below(8)
+  })
+
+  it('reads a block of an outboard once for all slices that need it, and no longer than one of them does', async () => {
+    const bytes = noise(3 * MIB, 7)
+    await putBlob(bucket, bytes)
+    const { get } = bucket
+    const reads = []
+    bucket.get = async (key, range, options) => {
+      if (!key.endsWith('.obao4')) return get.call(bucket, key, range, options)
+      const { signal } = options
+      await new Promise((resolve, reject) => {
+        reads.push({ answer: resolve, signal })
+        signal.addEventListener('abort', () => reject(signal.reason))
+      })
+      return get.call(bucket, key, range, options)
+    }
+    const mirror = bucketMirror(bucket)
+    const begin = start => {
+      const ending = new AbortController()
+      const request = { root: hash(bytes), ranges: ChunkRanges.fromBytes(start, start + 1), groupLog: 4 }
+      return { end: () => ending.abort(new Error('ended')), slice: collect(mirror.pieces(request, ending.signal)) }
+    }
+    const [first, second, third] = [0, MIB, 2 * MIB].map(begin)
+    await turns()
+    expect(reads.length).to.equal(1)
+    first.end()
+    expect(await errorOf(first.slice)).to.have.property('message', 'ended')
+    expect(reads[0].signal.aborted).to.equal(false)
+    reads[0].answer()
+    expect((await second.slice).length).to.be.above(1024)
+    expect((await third.slice).length).to.be.above(1024)
+
+    const other = bucketMirror(bucket)
+    const alone = new AbortController()
+    const request = { root: hash(bytes), ranges: ChunkRanges.fromBytes(0, 1), groupLog: 4 }
+    const slice = errorOf(collect(other.pieces(request, alone.signal)))
+    await turns()
+    alone.abort(new Error('ended'))
+    const again = collect(other.pieces(request, new AbortController().signal))
+    expect(await slice).to.have.property('message', 'ended')
+    await turns()
+    const [, ended, own] = reads.map(({ signal }) => signal.aborted)
+    expect([ended, own], 'it begins a read of its own').to.deep.equal([true, false])
+    reads[2].answer()
+    expect((await again).length).to.be.above(1024)
+  })
+
+  it('finds an outboard that was put again under another key, between two blocks', async () => {
+    let id = '01234567'
+    const ask = sparse(2 ** 31, () => id)
+    expect(await ask(0, 0)).not.to.have.length(0)
+    id = '89abcdef'
+    expect(await ask(0, 2 ** 30)).not.to.have.length(0)
+  })
+
+  it('keeps 32 MiB of outboards, and forgets those that were used least recently', async () => {
+    const ask = sparse(2 ** 30)
+    for (let root = 0; root < 8; root++) expect(await ask(root, 0)).to.deep.equal([4 * MIB])
+    for (let root = 0; root < 8; root++) expect(await ask(root, MIB), 'kept').to.deep.equal([])
+    await ask(8, 0)
+    expect(await ask(1, MIB)).to.deep.equal([])
+    expect(await ask(0, MIB)).to.deep.equal([4 * MIB])
+    const askShort = sparse(2 ** 20)
+    for (let root = 0; root < 100; root++) await askShort(root, 0)
+    for (let root = 0; root < 100; root++) expect(await askShort(root, 0)).to.deep.equal([])
+  })
+
+  /**
+   * Makes a mirror of a bucket whose objects have a size and no right bytes.
+   *
+   * @param {number} size @param {() => string} [outboardId]  of the outboard; default: none
+   * @returns a function that reads the group at an offset of a blob. It returns the lengths that were asked for of the
+   *   outboard
+   */
+  function sparse (size, outboardId) {
+    const unused = ['head', 'put', 'putParts', 'delete', 'abortUploads', 'url'].map(name => [name, () => {}])
+    const outboards = []
     const mirror = bucketMirror({
       ...bucket,
-      ...Object.fromEntries(['head', 'put', 'putParts', 'delete', 'abortUploads', 'url'].map(name => [name, () => {}])),
+      ...Object.fromEntries(unused),
       location: 'sparse',
+      list: async function * (prefix) {
+        if (outboardId !== undefined) yield { key: `${prefix}${outboardId()}.obao4`, size: size / GROUP * 64 - 64 }
+      },
       get: async (key, { start, end }) => {
-        const len = key.endsWith('.obao4') ? size / GROUP * 64 - 64 : size
-        requests.push({ key, start, end })
+        const isOutboard = key.endsWith('.obao4')
+        if (isOutboard && outboardId !== undefined && !key.endsWith(`.${outboardId()}.obao4`)) return undefined
+        if (isOutboard) outboards.push(end - start)
+        const len = isOutboard ? size / GROUP * 64 - 64 : size
         const part = { start, end: Math.min(end, len) }
         const body = async function * () {
           for (let at = part.start; at < part.end; at += GROUP) yield new Uint8Array(Math.min(GROUP, part.end - at))
@@ -137,14 +234,14 @@ describe('the mirror of a bucket', () => {
         return { size: len, range: part, body: body() }
       }
     })
-    const ranges = ChunkRanges.fromBytes(2 ** 30, 2 ** 30 + MIB)
-    const request = { root: new Uint8Array(32), ranges, groupLog: 4, size }
-    await collect(mirror.pieces(request, new AbortController().signal))
-    const lens = requests.filter(({ key }) => key.endsWith('.obao4')).map(({ start, end }) => end - start)
-    expect(lens[0]).to.equal(4 * MIB)
-    expect(lens.slice(1).every(len => len === MIB / 4)).to.equal(true)
-    expect(lens.length).to.be.below(8)
-  })
+    return async (root, offset) => {
+      outboards.length = 0
+      const ranges = ChunkRanges.fromBytes(offset, offset + 1)
+      const request = { root: new Uint8Array(32).fill(root), ranges, groupLog: 4, size }
+      await collect(mirror.pieces(request, new AbortController().signal))
+      return [...outboards]
+    }
+  }
 
   it('finds a blob that was put again under another key', async () => {
     const bytes = noise(5 * GROUP, 10)

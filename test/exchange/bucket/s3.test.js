@@ -58,9 +58,24 @@ describe('a request to S3', () => {
     })
   }
 
+  it('is no longer tied to the signal of the caller when its answer was read to the end', async () => {
+    const { bucket, until, calls } = bucketWith([])
+    const ending = new AbortController()
+    const { signal } = ending
+    await until(bucket.put('a', noise(5000), { signal }))
+    await until(bucket.head('a', { signal }))
+    await until(listed(bucket.list('', '', { signal })))
+    expect(await until(bucket.get('b', undefined, { signal }))).to.equal(undefined)
+    const { body } = await until(bucket.get('a', undefined, { signal }))
+    ending.abort()
+    expect(calls.map(call => call.signal.aborted)).to.deep.equal([false, false, false, false, true])
+    await body.return()
+  })
+
   it('fails after the tries that the caller wants', async () => {
     const { bucket, failing, calls } = bucketWith(always(() => errorXml(503, 'SlowDown')), { retries: 2 })
-    expect(await failing(bucket.head('a'))).to.include({ code: 'BUCKET_FAILED', status: 503, location: 's3://bucket/a' })
+    expect(await failing(bucket.head('a')))
+      .to.include({ code: 'BUCKET_FAILED', status: 503, location: 's3://bucket/a' })
     expect(calls).to.have.length(3)
   })
 
@@ -112,7 +127,9 @@ describe('a request to S3', () => {
       () => bucket.get('a'), () => bucket.put('a', bytesOf('1')), () => bucket.delete('a'), () => listed(bucket.list()),
       () => bucket.putParts('a', [noise(5000)]), () => bucket.abortUploads(new Date())
     ]
-    for (const call of calls) expect(await failing(call())).to.include({ code: 'BUCKET_ABSENT', location: 's3://other/' })
+    for (const call of calls) {
+      expect(await failing(call())).to.include({ code: 'BUCKET_ABSENT', location: 's3://other/' })
+    }
   })
 
   it('takes status 404 for an object that is not there only if the server does not say more', async () => {
@@ -601,10 +618,11 @@ describe('credentials for S3', () => {
   it('and other options are checked', async () => {
     const right = { endpoint: 'https://s3.test', bucket: 'bucket', ...KEYS }
     const wrong = [
-      undefined, { bucket: undefined }, { bucket: 5 }, { bucket: 'a/b' }, { bucket: 'a..b' }, { bucket: 'x' }, { endpoint: 'ftp://s3.test' },
-      { endpoint: 'https://user:pass@s3.test' }, { endpoint: 'https://s3.test/?a' }, { region: 'a b' }, { region: '' },
-      { prefix: '/a' }, { prefix: 'a/../b' }, { accessKeyId: 5 }, { secretAccessKey: '' }, { pathStyle: 1 },
-      { signPayload: 'yes' }, { fetch: 5 }, { retries: -1 }, { stall: 0 }, { credentials: () => KEYS }, { ttl: 5 }
+      undefined, { bucket: undefined }, { bucket: 5 }, { bucket: 'a/b' }, { bucket: 'a..b' }, { bucket: 'x' },
+      { endpoint: 'ftp://s3.test' }, { endpoint: 'https://user:pass@s3.test' }, { endpoint: 'https://s3.test/?a' },
+      { region: 'a b' }, { region: '' }, { prefix: '/a' }, { prefix: 'a/../b' }, { accessKeyId: 5 },
+      { secretAccessKey: '' }, { pathStyle: 1 }, { signPayload: 'yes' }, { fetch: 5 }, { retries: -1 }, { stall: 0 },
+      { credentials: () => KEYS }, { ttl: 5 }
     ]
     expect(s3(right).location).to.equal('s3://bucket/')
     for (const options of wrong) {
@@ -644,6 +662,7 @@ describe('credentials for S3', () => {
     expect(own.searchParams.has('X-Amz-Security-Token')).to.equal(false)
     const denied = new Proxy({}, { get () { throw new Error('permission denied') } })
     expect(() => withVariables(denied, () => s3({ bucket: 'bucket' }))).to.throw(TypeError, '"region"')
+    expect(() => withVariables({}, () => s3({ bucket: 'bucket', ...KEYS }))).to.throw('set AWS_REGION')
   })
 
   it('sign bodies over http:, where nothing else protects them', async () => {

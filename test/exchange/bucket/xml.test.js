@@ -43,4 +43,10 @@ describe('XML of a bucket', () => {
     expect(parseXml(nested(16)).name).to.equal('a')
     expect(() => parseXml(nested(17))).to.throw(SyntaxError, 'too many levels')
   })
+
+  it('is refused if it has more elements than any answer', () => {
+    const many = count => `<a>${'<b/>'.repeat(count - 1)}</a>`
+    expect(parseXml(many(1 << 16)).children).to.have.length((1 << 16) - 1)
+    expect(() => parseXml(many((1 << 16) + 1))).to.throw(SyntaxError, 'too many elements')
+  })
 })

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { CID } from 'multiformats/cid'
 import { fromCid, hash, toCid } from '../../../lib/index.js'
 import { Collection } from '../../../exchange/collections/index.js'
-import { concat, flipped, hex, same, unhex } from '../../support/bytes.js'
+import { LikeBuffer, concat, flipped, hex, same, unhex } from '../../support/bytes.js'
 import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { holds } from '../../support/property.js'
@@ -82,6 +82,15 @@ describe('Collection', () => {
     given.length = 0
     expect(shown(collection.entries())).to.deep.equal([['b', expected], ['a', expected]])
     expect([...collection.names()]).to.deep.equal(['b', 'a'])
+  })
+
+  it('keeps no bytes that it is read from, even those of a Buffer, whose slice() is no copy', () => {
+    const collection = Collection.from([['a', hash(noise(1))]])
+    const { sequence, meta } = collection.toBytes()
+    const buffer = new LikeBuffer(sequence)
+    const again = Collection.fromBytes({ sequence: buffer, meta })
+    buffer.fill(0)
+    expect(shown(again)).to.deep.equal(shown(collection))
   })
 
   it('keeps any text, and gives the same bytes when it is read and written again', () => holds('collection round trip',

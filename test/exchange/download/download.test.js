@@ -433,8 +433,11 @@ describe('fromMirrors', () => {
     expect(events[1]).to.not.have.property('error')
   })
 
-  it('refuses an invalid time and a callback that is not a function', () => {
+  it('refuses an invalid time, a callback that is not a function, and what is no list', () => {
     expect(() => fromMirrors([], { onRequest: 5 })).to.throw('"onRequest"')
+    for (const mirrors of ['http://a.test/{cid}', undefined, null, 5, {}]) {
+      expect(() => fromMirrors(mirrors), `${mirrors}`).to.throw(TypeError, '"mirrors" expected an array')
+    }
     for (const stall of [0, -1, 1.5, '5', null]) {
       expect(() => fromMirrors([], { stall }), `${stall}`).to.throw('"stall"')
     }

@@ -7,6 +7,7 @@ import { createOutboardSync } from '../../../encoder/index.js'
 import { downloadFile } from '../../../exchange/download/index.js'
 import { PartFolder } from '../../../exchange/download/part-folder.node.js'
 import { same } from '../../support/bytes.js'
+import { atEffort } from '../../support/effort.js'
 import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 
@@ -45,7 +46,7 @@ describe('a folder that a killed download to a file has left', () => {
   })
 
   it('is not used by downloads that begin while another one removes it', async () => {
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < atEffort(10); round++) {
       const file = `${path}${round}`
       const one = async () => {
         for (;;) {

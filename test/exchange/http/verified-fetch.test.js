@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { BaoError, hash, toCid } from '../../../lib/index.js'
 import { mirrorOf } from '../../../verifier/index.js'
-import { putCollection } from '../../../exchange/collections/index.js'
+import { Manifest, putCollection, putManifest } from '../../../exchange/collections/index.js'
 import { fromMirrors } from '../../../exchange/download/index.js'
 import { createHandler, createVerifiedFetch } from '../../../exchange/http/index.js'
 import { flipped, same } from '../../support/bytes.js'
@@ -90,6 +90,33 @@ describe('a verified fetch', () => {
     expect(known.status).to.equal(304)
     const head = await verifiedFetch(new Request(url, { method: 'HEAD' }))
     expect([head.status, head.headers.get('content-length')]).to.deep.equal([200, `${FILM.length}`])
+  })
+
+  it('undoes the encodings of files, as fetch does', async () => {
+    const { store } = await newStore()
+    const entries = []
+    for (const [path, encoding, format] of [
+      ['/a.bin', 'gzip', 'gzip'], ['/b.bin', 'X-GZIP', 'gzip'], ['/c.bin', 'deflate', 'deflate']
+    ]) {
+      const packed = await bytesOf(new Response(new Blob([FILM]).stream().pipeThrough(new CompressionStream(format))))
+      entries.push([path, { src: (await store.put(packed)).cid, 'content-encoding': encoding }])
+    }
+    entries.push(['/d.bin', { src: (await store.put(MODULE)).cid, 'content-encoding': 'constructor' }])
+    const site = (await putManifest(store, Manifest.from(entries))).cid
+    const verifiedFetch = createVerifiedFetch({ store, site, base: BASE })
+    for (const name of ['a.bin', 'b.bin', 'c.bin']) {
+      for (const headers of [{}, { range: 'bytes=0-99' }]) {
+        const response = await verifiedFetch(BASE + name, { headers })
+        expect(response.status).to.equal(200)
+        expect(same(await bytesOf(response), FILM), name).to.equal(true)
+        expect(response.headers.get('content-length')).to.equal(null)
+      }
+      const head = await verifiedFetch(BASE + name, { method: 'HEAD' })
+      expect([head.status, head.headers.get('content-length')]).to.deep.equal([200, null])
+      const known = await verifiedFetch(BASE + name, { headers: { 'if-none-match': head.headers.get('etag') } })
+      expect(known.status).to.equal(304)
+    }
+    expect(same(await bytesOf(await verifiedFetch(`${BASE}d.bin`)), MODULE)).to.equal(true)
   })
 
   it('gives all other requests to the other fetch, as they are', async () => {

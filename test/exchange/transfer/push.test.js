@@ -219,7 +219,7 @@ describe('push()', () => {
     expect(await errorOf(push(store, cid, { to, headers, recursive: true }))).to.include({ code: 'STORE_NOT_FOUND' })
     expect(await errorOf(push(store, hash(noise(7)), { to, headers }))).to.include({ code: 'STORE_NOT_FOUND' })
     const odd = await errorOf(push(store, hash(LONG), { to, headers, recursive: true }))
-    expect(odd).to.include({ code: 'COLLECTION_INVALID' })
+    expect(odd).to.include({ code: 'HASHSEQ_INVALID', len: LONG.length })
     expect(asked).to.deep.equal([])
   })
 
@@ -251,6 +251,7 @@ describe('push()', () => {
       { to, parallel: '4' }]) {
       expect(await errorOf(push(store, cid, options)), JSON.stringify(options)).to.be.instanceOf(TypeError)
     }
+    expect((await errorOf(push(store, cid))).message).to.equal('"options" expected { to, ... }, got undefined')
     for (const parallel of [0, 65, 1.5]) {
       expect(await errorOf(push(store, cid, { to, parallel })), `${parallel}`).to.be.instanceOf(RangeError)
     }

@@ -1,14 +1,93 @@
 // Objects that are foreign, cut off, damaged or gone. Nothing wrong is read, and whoever has the bytes repairs it.
 import { expect } from 'chai'
+import { MemoryLevel } from 'memory-level'
+import { BaoError, hash } from '../../../../lib/index.js'
+import { BlobStore } from '../../../../store/index.js'
 import { bucketMirror } from '../../../../exchange/bucket/index.js'
+import { createHandler } from '../../../../exchange/http/index.js'
+import { copy, exportCar } from '../../../../exchange/transfer/index.js'
 import { fetchVerified } from '../../../../verifier/index.js'
 import { SharedBucket } from '../../../support/bucket/faulty.js'
-import { same } from '../../../support/bytes.js'
-import { errorOf } from '../../../support/feeding.js'
+import { concat, same } from '../../../support/bytes.js'
+import { errorOf, listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
-import { cidOf, keyOfBytes, keysIn, openStore, withStore } from '../../../support/bucket/stores.js'
+import { changedBucket, cidOf, keyOfBytes, keysIn, openStore, withStore } from '../../../support/bucket/stores.js'
 
 const [short, long] = [noise(10_000, 1), noise(100_000, 2)]
+
+describe('bucket store: sizes that the bucket claims and that are wrong', () => {
+  const root = hash(short)
+  const isBlob = key => key === keyOfBytes(short)
+  let shared, sequence
+  beforeEach(async () => {
+    shared = new SharedBucket()
+    await withStore(shared.direct, async store => {
+      await store.put(short)
+      sequence = (await store.put(concat([root, root]), { tag: 'sequence', format: 'hashseq' })).cid
+    })
+  })
+
+  /** A bucket that claims another size in lists, and in reads too if `inReads`. @param {number} size */
+  const claiming = (size, { inReads }) => changedBucket(shared.direct, {
+    async * list (...args) {
+      for await (const object of shared.direct.list(...args)) yield isBlob(object.key) ? { ...object, size } : object
+    },
+    async get (key, ...rest) {
+      const object = await shared.direct.get(key, ...rest)
+      return inReads && isBlob(key) ? { ...object, size } : object
+    }
+  })
+  const SIZES = [0, 10, short.length + 1]
+
+  it('never pass for the end of a blob over HTTP', async () => {
+    for (const size of SIZES) {
+      await withStore(claiming(size, { inReads: true }), async store => {
+        const handler = createHandler(store)
+        for (const init of [{}, { method: 'HEAD' }, { headers: { range: 'bytes=20000-' } }]) {
+          const { status } = await handler(new Request(`http://store.test/blobs/${cidOf(short)}`, init))
+          expect(status, `${size} ${JSON.stringify(init)}`).to.be.oneOf([404, 502])
+        }
+        await handler.close()
+      })
+    }
+  })
+
+  it('never make an answer longer than its Content-Length', async () => {
+    for (const size of SIZES) {
+      await withStore(claiming(size, { inReads: false }), async store => {
+        const handler = createHandler(store)
+        const url = `http://store.test/blobs/${sequence}?format=bao-members&members=0-2`
+        expect((await handler(new Request(url))).status, `${size}`).to.equal(500)
+        await handler.close()
+      })
+    }
+  })
+
+  it('never make an archive with false lengths', async () => {
+    for (const size of SIZES) {
+      await withStore(claiming(size, { inReads: false }), async store => {
+        const error = await errorOf(listed(exportCar(store)))
+        expect(error).to.include({ code: 'SIZE_MISMATCH', wanted: size })
+      })
+    }
+  })
+})
+
+describe('bucket store: a bucket that cannot be read', () => {
+  it('is not taken for one without blobs by exportCar() and copy()', async () => {
+    const shared = new SharedBucket()
+    await withStore(shared.direct, async store => listed(store.putMany([short, long])))
+    const get = async key => { throw new BaoError('BUCKET_FAILED', `${key} cannot be reached now`, { location: key }) }
+    await withStore(changedBucket(shared.direct, { get }), async store => {
+      expect(await errorOf(listed(exportCar(store)))).to.include({ code: 'STORE_NOT_FOUND' })
+      const other = await BlobStore.open({ index: new MemoryLevel(), data: new MemoryLevel() })
+      const { blobs, failed } = await copy(store, other)
+      expect(blobs).to.equal(0)
+      expect(failed.map(({ cid }) => `${cid}`)).to.have.members([short, long].map(bytes => `${cidOf(bytes)}`))
+      await other.close()
+    })
+  })
+})
 
 describe('bucket store: wrong objects', () => {
   let shared, store
@@ -150,6 +229,12 @@ describe('bucket store: layout', () => {
       expect(same(await store.bytes(cidOf(short)), short)).to.equal(true)
       expect(await errorOf(store.put(long))).to.include({ code: 'STORE_READ_ONLY' })
       expect(await errorOf(store.gc())).to.include({ code: 'STORE_READ_ONLY' })
+      const untouched = async function * () { throw new Error('a source was asked for') }
+      expect(await errorOf(listed(store.putMany(untouched())))).to.include({ code: 'STORE_READ_ONLY' })
+      let isCancelled = false
+      const stream = new ReadableStream({ cancel () { isCancelled = true } })
+      expect(await errorOf(store.put(stream))).to.include({ code: 'STORE_READ_ONLY' })
+      expect(isCancelled).to.equal(true)
     }, { readOnly: true })
   })
 

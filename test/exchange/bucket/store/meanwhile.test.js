@@ -1,15 +1,20 @@
 // What happens between the steps of a call, or between two calls: uploads that fail, other processes, sleep.
 import { expect } from 'chai'
 import { encodeSliceSync } from '../../../../encoder/index.js'
+import { MemoryLevel } from 'memory-level'
 import { BaoError, hash } from '../../../../lib/index.js'
-import { memoryBucket } from '../../../../exchange/bucket/index.js'
+import { BlobStore } from '../../../../store/index.js'
+import { adopt, memoryBucket } from '../../../../exchange/bucket/index.js'
 import { Epochs } from '../../../../exchange/bucket/store/epochs.js'
+import { Placements } from '../../../../exchange/bucket/store/placements.js'
 import { concat, same } from '../../../support/bytes.js'
+import { MIB } from '../../../support/constants.js'
+import { turns } from '../../../support/fake-clock.js'
 import { errorOf, listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { outboardOf } from '../../../support/outboards.js'
 import {
-  changedBucket, cidOf, keyOfBytes, openStore, withBefore, withStore
+  changedBucket, cidOf, keyOfBytes, keysIn, openStore, withBefore, withStore
 } from '../../../support/bucket/stores.js'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -57,6 +62,40 @@ describe('bucket store: meanwhile', () => {
         expect((await store.gc()).blobs).to.equal(0)
       }, { untaggedTtl: DAY_MS })
       expect(same(await store.bytes(CID), BYTES)).to.equal(true)
+    })
+  })
+
+  it('a blob that is deleted here while a list is under way is not believed to be there', async () => {
+    await store.put(BYTES)
+    let go = () => {}
+    const deleted = new Promise(resolve => { go = resolve })
+    let isFirst = true
+    const list = async function * (prefix, ...rest) {
+      const objects = await listed(bucket.list(prefix, ...rest))
+      if (isFirst && prefix === keyOfBytes(BYTES)) {
+        isFirst = false
+        await deleted
+      }
+      yield * objects
+    }
+    await withStore(changedBucket(bucket, { list }), async store => {
+      await store.put(noise(10)) // It looks at gc/.
+      const looking = store.has(CID)
+      await turns()
+      await store.delete(CID)
+      go()
+      await looking
+      expect(await store.has(CID)).to.equal(false)
+    })
+  })
+
+  it('a blob that another process has deleted a moment ago is received again', async () => {
+    await store.put(BYTES)
+    await withStore(bucket, async other => {
+      await other.delete(CID)
+      expect(await store.receive(CID, sliceOf(BYTES))).to.include({ complete: true })
+      expect(await other.has(CID)).to.equal(true)
+      expect(await store.receive(CID, sliceOf(BYTES))).to.include({ received: 0, complete: true })
     })
   })
 
@@ -133,6 +172,102 @@ describe('bucket store: meanwhile', () => {
     await withStore(bucket, async other => {
       expect(await errorOf(other.aliases.add(CID, SHA256))).to.include({ code: 'STORE_NOT_FOUND' })
       expect(await other.resolve(CID)).to.equal(undefined)
+    })
+  })
+
+  it('a blob is put again that was deleted after the look that calls in a series share', async () => {
+    await withStore(bucket, other => other.put(BYTES))
+    const local = await BlobStore.open({ index: new MemoryLevel(), data: new MemoryLevel() })
+    const first = await local.put(noise(100))
+    await local.put(BYTES)
+    const locks = { run: (_name, work) => work() }
+    const placements = new Placements({ bucket, epochs: new Epochs(bucket), local, locks })
+    const series = {}
+    await placements.keep([hash(noise(100))], { series })
+    await withStore(bucket, other => other.delete(CID))
+    await placements.keep([hash(BYTES)], { series, required: hash(BYTES) })
+    await bucket.delete(keyOfBytes(BYTES)) // A request of the collector comes late.
+    await withStore(bucket, async other => {
+      expect(same(await other.bytes(CID), BYTES)).to.equal(true)
+      expect(await other.has(first.cid)).to.equal(true)
+    })
+    await local.close()
+  })
+
+  it('a ttl counts from the call, and a blob is believed for 10 s, after hours without a request', async () => {
+    const clock = { now: Date.now(), last: Date.now() }
+    const answering = new Proxy(bucket, {
+      get (target, name) {
+        if (name === 'lastAnswer') return new Date(clock.last)
+        if (typeof target[name] !== 'function') return target[name]
+        return (...args) => {
+          clock.last = clock.now
+          return target[name](...args)
+        }
+      }
+    })
+    await withStore(answering, async store => {
+      const { cid } = await store.put(noise(10))
+      clock.now += DAY_MS
+      await store.tags.set('a', cid, { ttl: 60_000 })
+      expect(await store.tags.get('a')).to.not.equal(undefined)
+      clock.now += DAY_MS
+      await store.put(BYTES, { tag: 'b', ttl: 60_000 })
+      expect(await store.tags.get('b')).to.not.equal(undefined)
+      await withStore(bucket, other => other.delete(CID, { force: true }))
+      const { now } = performance
+      try {
+        performance.now = () => now.call(performance) + 11_000
+        expect(await store.has(CID)).to.equal(false)
+      } finally {
+        performance.now = now
+      }
+    })
+  })
+
+  it('a tag on an adopted object that was read here copies nothing, and a put of its bytes does', async () => {
+    await bucket.put('films/1', BYTES)
+    await listed(adopt(bucket))
+    await store.bytes(CID)
+    await store.tags.set('film', CID)
+    expect(await keysIn(bucket, 'blobs/')).to.deep.equal([`${keyOfBytes(BYTES)}.obao4`])
+    await store.put(BYTES)
+    expect(await keysIn(bucket, 'blobs/')).to.include(keyOfBytes(BYTES))
+  })
+
+  it('what gc was about to delete when it failed can be tagged', async () => {
+    const { cid } = await store.put(BYTES)
+    let isDead = false
+    const put = (key, ...rest) => {
+      isDead ||= key.endsWith('/dead')
+      return bucket.put(key, ...rest)
+    }
+    const list = (prefix, ...rest) => isDead && prefix.startsWith('tags/') ? failed() : bucket.list(prefix, ...rest)
+    await withStore(changedBucket(bucket, { put, list }), async failing => {
+      expect(await errorOf(failing.gc())).to.include({ code: 'BUCKET_FAILED' })
+    })
+    await withStore(bucket, async other => {
+      await other.tags.set('a', cid)
+      expect(same(await other.bytes(cid), BYTES)).to.equal(true)
+    })
+  })
+
+  it('putMany uploads few long blobs at the same time', async () => {
+    let [underWay, most] = [0, 0]
+    const putParts = async (...args) => {
+      most = Math.max(most, ++underWay)
+      await turns()
+      await bucket.putParts(...args)
+      underWay--
+    }
+    await withStore(changedBucket(bucket, { putParts }), async store => {
+      const long = Array.from({ length: 5 }, (_, i) => new Uint8Array(33 * MIB).fill(i))
+      for await (const { isNew } of store.putMany(long)) expect(isNew).to.equal(true)
+      expect(most).to.equal(2)
+      for await (const { isNew } of store.putMany(Array.from({ length: 40 }, (_, i) => noise(20_000, i)))) {
+        expect(isNew).to.equal(true)
+      }
+      expect(most).to.be.above(20)
     })
   })
 

@@ -27,7 +27,7 @@ const CALLS = {
     await store.tags.set(name, cidOf(CONTENTS[content]))
     return { isPromised: await store.has(cidOf(CONTENTS[content])) }
   },
-  async sequence (store, { name }) {
+  async putSequence (store, { name }) {
     // A collector may delete members that have no tag yet. Then they are put again from the local store.
     const hold = store.tempTag()
     for (const member of MEMBERS) await store.put(member, { tag: hold })
@@ -43,7 +43,7 @@ const CALLS = {
   }
 }
 /** The value that a call gives a tag; null for a call that changes none. */
-const valueAfter = ({ call, content }) => call === 'sequence'
+const valueAfter = ({ call, content }) => call === 'putSequence'
   ? hexOf(SEQUENCE)
   : call === 'untag' ? undefined : call.startsWith('put') || call === 'tag' ? hexOf(CONTENTS[content]) : null
 

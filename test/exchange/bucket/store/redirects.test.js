@@ -6,13 +6,15 @@ import { createOutboardSync, encodeSliceSync } from '../../../../encoder/index.j
 import { VerifiedReader, fetchVerified, httpSource, mirrorOf } from '../../../../verifier/index.js'
 import { BlobStore } from '../../../../store/index.js'
 import { BucketStore, adopt, memoryBucket, s3 } from '../../../../exchange/bucket/index.js'
+import { download } from '../../../../exchange/download/index.js'
 import { createHandler } from '../../../../exchange/http/index.js'
 import { countedBucket } from '../../../support/bucket/counted.js'
 import { FakeS3 } from '../../../support/bucket/fake-s3.js'
 import { concat, hex, same } from '../../../support/bytes.js'
 import { GROUP, MIB } from '../../../support/constants.js'
-import { collect, errorOf } from '../../../support/feeding.js'
+import { collect, errorOf, readUntilBroken } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
+import { withStore } from '../../../support/bucket/stores.js'
 import { Served } from '../../../support/store/served.js'
 
 const BYTES = noise(3 * MIB + 5000, 720)
@@ -74,6 +76,7 @@ describe('bucket store: redirects', () => {
     const range = { start: 5, end: 100_000 }
     const slice = await served.got(`/${HEX}?format=bao-slice&start=5&end=100000`)
     expect(same(slice.bytes, encodeSliceSync(BYTES, createOutboardSync(BYTES), range))).to.equal(true)
+    expect(slice.headers.get('link')).to.equal(`<${HEX}>; rel=alternate`)
     expect(same((await served.got(`/${HEX}.obao4`)).bytes, createOutboardSync(BYTES).bytes)).to.equal(true)
     const head = await served.ask(`/${HEX}`, { method: 'HEAD' })
     expect([head.status, head.headers.get('content-length')]).to.deep.equal([200, `${BYTES.length}`])
@@ -108,6 +111,117 @@ describe('bucket store: redirects', () => {
     expect(same(new Uint8Array(await response.arrayBuffer()), BYTES.subarray(5, MIB))).to.equal(true)
     fake.objects.get(`blobs/${HEX.slice(0, 2)}/${HEX}`).body[150_000] ^= 1
     expect(await errorOf(read)).to.include({ code: 'BAO_LEAF_MISMATCH' })
+  })
+
+  describe('read by mirrors', () => {
+    let count = 0
+    let served, bucketAnswer, asked
+
+    beforeEach(() => {
+      served = new Served(store, { redirect: true })
+      bucketAnswer = () => undefined
+      asked = []
+    })
+
+    /** A mirror of a server that nobody knows yet. It notes what it asks whom, with which headers. */
+    function mirror (options) {
+      const host = `store-${++count}.test`
+      const fetch = async (input, init) => {
+        const url = new URL(input)
+        const isServer = url.host === host
+        const ofServer = url.search !== '' ? 'slice' : url.pathname.endsWith('.obao4') ? 'outboard' : 'plain'
+        const what = isServer ? ofServer : 'bucket'
+        asked.push({ what, headers: new Headers(init.headers) })
+        if (!isServer) return bucketAnswer() ?? fake.fetch(input, init)
+        return served.handler(new Request(input, init))
+      }
+      return mirrorOf(`http://${host}/{cid}`, { fetch, ...options })
+    }
+    const read = async (from, start, end, options) => {
+      const response = await fetchVerified(from, { cid: CID, range: { start, end }, ...options })
+      const { bytes, error } = await readUntilBroken(response)
+      if (error !== undefined) throw error
+      return same(bytes, BYTES.subarray(start, end))
+    }
+    const takeAsked = () => asked.splice(0).map(({ what }) => what)
+
+    it('give long ranges from the bucket, and short ones as slices', async () => {
+      const from = mirror()
+      expect(await read(from, 5, 2 * MIB)).to.equal(true)
+      const first = takeAsked()
+      expect(first[0]).to.equal('slice')
+      expect(first.slice(1)).to.include.members(['plain', 'bucket', 'outboard']).and.not.include('slice')
+      expect(await read(from, 2 * MIB, 3 * MIB)).to.equal(true)
+      expect(takeAsked().filter(what => what !== 'outboard')).to.deep.equal(['plain', 'bucket'])
+      expect(await read(from, 5, 100_000)).to.equal(true)
+      expect(takeAsked()).to.deep.equal(['slice'])
+      expect(await read(mirror(), 5, 100_000)).to.equal(true)
+      expect(takeAsked(), 'a short range costs no more than before').to.deep.equal(['slice'])
+    })
+
+    it('bring downloads their bytes from the bucket', async () => {
+      const local = await BlobStore.open(levels())
+      opened.push(local)
+      await download(local, CID, { from: [mirror()] })
+      expect(same(await local.bytes(CID), BYTES)).to.equal(true)
+      expect(takeAsked()).to.include('bucket')
+      const slices = served.events.filter(({ sent }) => sent > MIB)
+      expect(slices, 'no long answer of the server').to.deep.equal([])
+    })
+
+    it('send the headers of a caller only to the server', async () => {
+      const headers = { authorization: 'Bearer 1', cookie: 'a=1', 'x-key': '1' }
+      expect(await read(mirror({ headers }), 0, 2 * MIB)).to.equal(true)
+      const of = name => asked.filter(({ what }) => what === name)
+      expect(of('bucket')).to.not.deep.equal([])
+      for (const { headers } of of('bucket')) {
+        for (const name of ['authorization', 'cookie', 'x-key']) expect(headers.has(name), name).to.equal(false)
+      }
+      for (const { headers } of of('plain')) expect(headers.get('x-key')).to.equal('1')
+    })
+
+    it('give slices where the bucket cannot be read', async () => {
+      for (const answer of [
+        () => { throw new TypeError('the page may not read this') },
+        () => new Response(null, { status: 403 }), () => new Response('no', { status: 500 })
+      ]) {
+        bucketAnswer = answer
+        const from = mirror()
+        expect(await read(from, 0, 2 * MIB, { retries: 0 }), `${answer}`).to.equal(true)
+        expect(takeAsked().at(-1)).to.equal('slice')
+        expect(await read(from, 0, 2 * MIB, { retries: 0 })).to.equal(true)
+        expect(takeAsked(), 'it is not tried again at once').to.deep.equal(['slice'])
+      }
+    })
+
+    it('go on with slices when the bucket refuses a URL later, as one that has expired', async () => {
+      const from = mirror()
+      expect(await read(from, 0, 2 * MIB)).to.equal(true)
+      takeAsked()
+      bucketAnswer = () => new Response(null, { status: 403 })
+      expect(await read(from, 0, 2 * MIB)).to.equal(true)
+      expect(takeAsked().filter(what => what !== 'outboard')).to.deep.equal(['plain', 'bucket', 'slice'])
+    })
+
+    it('go on with slices when the bucket does not answer, from the beginning or later', async () => {
+      for (const isLater of [false, true]) {
+        bucketAnswer = () => undefined
+        const from = mirror()
+        if (isLater) expect(await read(from, 0, 2 * MIB)).to.equal(true)
+        takeAsked()
+        bucketAnswer = () => new Promise(() => {})
+        expect(await read(from, 0, 2 * MIB, { retries: 1, stall: 1000 }), `${isLater}`).to.equal(true)
+        expect(takeAsked().filter(what => what === 'bucket'), `${isLater}`).to.have.length(1)
+      }
+    })
+
+    it('never give a wrong byte of the bucket', async () => {
+      const from = mirror()
+      expect(await read(from, 0, 2 * MIB)).to.equal(true)
+      fake.objects.get(`blobs/${HEX.slice(0, 2)}/${HEX}`).body[1_500_000] ^= 1
+      expect(await errorOf(read(from, MIB, 2 * MIB + 5))).to.include({ code: 'BAO_LEAF_MISMATCH' })
+      expect(await errorOf(read(mirror(), MIB, 2 * MIB + 5))).to.include({ code: 'BAO_LEAF_MISMATCH' })
+    })
   })
 
   it('lead to the version of an object that was adopted', async () => {
@@ -201,6 +315,25 @@ describe('bucket store: outboards', () => {
     await store.bytes(cid, ChunkRanges.last)
     await bucket.put(key, createOutboardSync(bytes).bytes.subarray(0, 128))
     expect(await errorOf(store.outboard(cid))).to.include({ code: 'STORE_CORRUPT' })
+  })
+
+  it('are looked for again if another process has deleted them, or put the blob again', async () => {
+    const bytes = noise(4 * MIB)
+    const { bucket, cid, store } = await withBlob(bytes)
+    await store.bytes(cid, ChunkRanges.last)
+    for (const isThere of [true, false]) {
+      expect(await store.has(cid)).to.equal(true)
+      await withStore(bucket, async other => {
+        await other.delete(cid)
+        if (isThere) await other.put(bytes)
+      })
+      const read = [() => store.outboard(cid).then(({ bytes }) => bytes)]
+      read.push(() => collect(store.outboard(cid, { range: { start: 0 } })))
+      for (const got of read) {
+        if (isThere) expect(same(await got(), createOutboardSync(bytes).bytes)).to.equal(true)
+        else expect(await errorOf(got())).to.include({ code: 'STORE_MISSING' })
+      }
+    }
   })
 
   it('of other groups, and wrong arguments, go to the local store', async () => {

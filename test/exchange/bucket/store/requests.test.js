@@ -50,7 +50,7 @@ describe('bucket store: requests', () => {
     for await (const { isNew } of store.putMany(blobs)) expect(isNew).to.equal(true)
     const { list, put } = take()
     expect(put).to.equal(100)
-    expect(list).to.be.below(50)
+    expect(list).to.be.below(10)
   })
 
   it('of a cold read are three, and of a warm one none', async () => {

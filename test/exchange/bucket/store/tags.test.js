@@ -51,6 +51,13 @@ describe('bucket store: tags', () => {
     expect(await namesIn({ prefix: '.' })).to.deep.equal(['.', '..'])
   })
 
+  it('are not lost if somebody has used the highest number', async () => {
+    await a.tags.set('tag', cidOf(noise(100)))
+    await shared.direct.put(version('tag', '9'.repeat(16)), new TextEncoder().encode('{"void":true}'))
+    expect(await errorOf(a.tags.set('tag', cidOf(noise(200))))).to.include({ code: 'BUCKET_INVALID' })
+    expect(`${(await b.tags.get('tag')).cid}`).to.equal(`${cidOf(noise(100))}`)
+  })
+
   it('are added once, by one of many processes', async () => {
     const added = await Promise.all([a, b, a, b].map((store, i) => store.tags.add('one', cidOf(noise(i + 1)))))
     expect(added.filter(isNew => isNew)).to.have.length(1)
@@ -259,10 +266,14 @@ describe('bucket store: aliases', () => {
   })
 
   it('ignore what is no alias', async () => {
-    const noMultihash = `aliases/1220/${'1'.repeat(16)}-${'a'.repeat(64)}`
-    for (const key of ['aliases/12/0000000000000001-deleted', 'aliases/zz/1', noMultihash]) {
-      await shared.direct.put(key, new Uint8Array(0))
+    const { cid } = await a.put(noise(100))
+    const leadsTo = `0000000000000001-${keyOfBytes(noise(100)).split('/').pop()}`
+    // The last two are the BLAKE3 hash of another blob, and bytes themselves.
+    const folders = ['1220', `1e20${'a'.repeat(64)}`, '0002abcd']
+    for (const key of [...folders.map(folder => `${folder}/${leadsTo}`), '12/0000000000000001-deleted', 'zz/1']) {
+      await shared.direct.put(`aliases/${key}`, new Uint8Array(0))
     }
     expect(await listed(a.aliases.list())).to.deep.equal([])
+    expect(await a.aliases.of(cid)).to.deep.equal([])
   })
 })

@@ -29,7 +29,7 @@ describe('importDirectory holds few files at a time:', () => {
     const lines = ['baobox known files 1']
     for (const [i, kind] of kinds.entries()) {
       const [name, bytes] = [`f${String(i).padStart(5, '0')}`, kind === 'long' ? LONG : SMALL]
-      await writeFile(join(path, name), bytes)
+      fs.writeFileSync(join(path, name), bytes) // of thousands of files, in a third of the time
       if (kind !== 'unread') continue
       await utimes(join(path, name), OLD, OLD)
       const { size, mtimeNs, ctimeNs, ino } = await lstat(join(path, name), { bigint: true })

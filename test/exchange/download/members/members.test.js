@@ -362,6 +362,15 @@ describe('a download of a sequence and its members', () => {
         for (const bytes of contents.slice(0, i)) expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
       }
     })
+
+    it('drops a mirror that claims any wrong size for a member', async () => {
+      for (const size of [2n ** 52n, 2n ** 53n - 2n ** 45n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 64n - 1n]) {
+        const { store } = await newStore()
+        const lie = new Uint8Array([...new Uint8Array(BigUint64Array.of(size).buffer), ...new Uint8Array(100_000)])
+        const error = await errorOf(download(store, cid, { from: [streams(contents, () => [lie])], recursive: true }))
+        expect(error?.code, `${size}`).to.match(/^FETCH_/)
+      }
+    })
   })
 
   it('protects received members by a tag, also after an abort, and sets the caller\'s tag at the end', async () => {

@@ -342,6 +342,8 @@ describe('serve()', () => {
     for (const options of [{ port: 65_536 }, { maxConnections: 0 }]) {
       expect(await errorOf(serve(store, options)), JSON.stringify(options)).to.be.instanceOf(RangeError)
     }
+    const { message } = await errorOf(serve(store, { prt: 1 }))
+    expect(message).to.match(/^unknown option "prt": expected port, host, .*\bsite\b/)
     expect(await errorOf(serve(store, { port }))).to.include({ code: 'EADDRINUSE' })
   })
 

@@ -2,7 +2,7 @@
 //!
 //! `iroh-peer send PATH` prints a ticket of the folder or file, as a collection, and serves it until stdin ends.
 //! `iroh-peer receive TICKET FOLDER` writes the blobs of a collection into a folder, under their names.
-//! `iroh-peer import PATH STORE` puts the folder or file into a new store on the disk, and prints the collection's hash.
+//! `iroh-peer import PATH STORE` puts a folder or file into a new store on the disk, and prints the collection's hash.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-// The names of tags and aliases in keys.
+// The keys of tags and aliases, which have their names in them.
 
 import { base16 } from 'multiformats/bases/base16'
 
