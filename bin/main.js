@@ -66,7 +66,7 @@ function commandIn (line) {
 /** @param {string} name @param {string[]} args @param {Context} context */
 async function dispatch (name, args, context) {
   if (name === '--help' || name === '-h') return print(programHelp(TABLE))
-  if (['--version', '-V', 'version'].includes(name)) return print(`${version()}\n`)
+  if (['--version', '-V', '-v', 'version'].includes(name)) return print(`${version()}\n`)
   if (name.startsWith('-')) throw new UsageError('missing command')
   if (!Object.hasOwn(COMMANDS, name)) throw unknownCommand(name, Object.keys(COMMANDS))
   const command = COMMANDS[name]

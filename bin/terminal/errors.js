@@ -3,6 +3,7 @@
 
 import { CHUNK_LEN } from '../../lib/core/constants.js'
 import { BaoError } from '../../lib/core/errors.js'
+import { visibleText } from './format.js'
 
 /** @import { Place } from '../../lib/core/errors.js' */
 
@@ -20,12 +21,18 @@ const CUT_OTHERWISE = 'is HASH the hash of this blob? Was the input made with th
  * @type {Record<string, Array<{ option?: string, hint: string }>>}
  */
 const HINTS = {
+  COLLECTION_INVALID: [{ option: 'recursive', hint: 'leave out --recursive if it is the blob of a file' }],
+  EADDRINUSE: [{ option: 'port', hint: 'choose another port with --port, 0 for any free one' }],
   EISDIR: [{ option: 'recursive', hint: 'a folder needs --recursive' }],
+  FETCH_EXHAUSTED: [
+    { option: 'from', hint: 'add a mirror with --from, such as http://localhost:4700/{cid}, or try again later' }
+  ],
   PATH_UNSAFE: [{ option: 'skip-errors', hint: 'rename it, or leave it out with --skip-errors' }],
   STORE_LOCKED: [
     { option: 'wait', hint: 'end that process, or wait longer with --wait' },
     { hint: 'end that process first' }
   ],
+  STORE_MISSING: [{ option: 'store', hint: "get them with 'baobox fetch', or add the file again" }],
   STORE_TAGGED: [{ option: 'force', hint: "delete the tag with 'baobox tag --delete', or the blob with --force" }],
   BAO_SIZE_TOO_LARGE: [{ option: 'outboard', hint: 'a plain file has no header: give its hash tree with --outboard' }]
 }
@@ -102,6 +109,7 @@ function hintOf ({ code }, options) {
 
 /**
  * Returns the message of an error, and after it the reason that the system gave, for example that the disk is full.
+ * Where the message names the call that rescues a store, this names the command.
  *
  * @param {Error} error
  */
@@ -109,11 +117,12 @@ export function messageOf (error) {
   const { message } = error
   // If a cause is a BaoError, the message of the error already contains the cause's message.
   const reason = causesOf(error).filter(cause => !(cause instanceof BaoError)).at(-1)
-  return reason === undefined || message.endsWith(reason.message) ? message : `${message}: ${reason.message}`
+  const text = reason === undefined || message.endsWith(reason.message) ? message : `${message}: ${reason.message}`
+  return text.replace(/(close the store, and )?call BlobStore\.rescue/, "run 'baobox rescue'")
 }
 
 /** @param {Error} error @returns {Error[]} its causes, the outermost first */
 const causesOf = ({ cause }) => cause instanceof Error ? [cause, ...causesOf(cause)] : []
 
-/** @param {string} text */
-const oneLine = text => text.replace(/\s*[\r\n]+\s*/g, ' ')
+/** A message as one line. Servers may have chosen a part of it. @param {string} text */
+export const oneLine = text => visibleText(text.replace(/\s*[\r\n]+\s*/g, ' '))

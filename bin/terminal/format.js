@@ -61,16 +61,21 @@ export function escapeName (name, platform = process.platform) {
   return { name: escaped, mark: escaped === portable ? '' : '\\' }
 }
 
+/** Characters that would control a terminal, break a line, or reverse the direction of text. */
+const CONTROLS = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
+
+/** A text that others may have chosen a part of, with its control characters escaped. @param {string} text */
+export const visibleText = text => text.replace(CONTROLS, character => {
+  const code = character.charCodeAt(0).toString(16)
+  return code.length < 3 ? `\\x${code.padStart(2, '0')}` : `\\u${code.padStart(4, '0')}`
+})
+
 /**
- * A name that somebody else has chosen, as lines of output show it: backslashes, and characters that would control a
- * terminal or break the line, are escaped.
+ * A name that somebody else has chosen, as lines of output show it: with backslashes and control characters escaped.
  *
  * @param {string} name
  */
-export const entryText = name => name.replace(/[\\\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, character => {
-  const code = character.charCodeAt(0).toString(16)
-  return character === '\\' ? '\\\\' : code.length < 3 ? `\\x${code.padStart(2, '0')}` : `\\u${code.padStart(4, '0')}`
-})
+export const entryText = name => visibleText(name.replaceAll('\\', '\\\\'))
 
 /** A line that ends with a file name. @param {string} front  text before the name @param {string} given */
 export function fileLine (front, given) {

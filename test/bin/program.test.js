@@ -61,7 +61,7 @@ describe('baobox', () => {
 
   it('--version prints the version of the package', async () => {
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url)))
-    for (const flag of ['--version', '-V', 'version']) {
+    for (const flag of ['--version', '-V', '-v', 'version']) {
       expect(await folder.run([flag])).to.include({ code: 0, out: `${version}\n`, err: '' })
     }
   })

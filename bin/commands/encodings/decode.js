@@ -1,11 +1,12 @@
 // baobox decode and decode-slice
 
+import { parseRoot } from '../../../lib/hash/cid.js'
 import { VerifiedReader, verifyStream } from '../../../verifier/index.js'
 import { parseSpan, rangeOf } from '../../line/values.js'
 import { hintAtOptions } from '../../terminal/errors.js'
 import { openInput } from '../../terminal/input.js'
 import { deliver } from '../../terminal/output.js'
-import { rootOf } from '../store/open.js'
+import { cidOf } from '../store/open.js'
 import { withBlobAndOutboard } from './blobs.js'
 import { BAO_LOG, groupLogOf } from './endings.js'
 
@@ -17,7 +18,7 @@ import { BAO_LOG, groupLogOf } from './endings.js'
 export async function decode ({ values, operands: [hash, name = '-', output] }, context) {
   const { outboard: file, 'group-log': groupLog = BAO_LOG, store: dir, start, count } = values
   const span = rangeOf({ start, count })
-  const root = await rootOf(hash, { store: dir }, context)
+  const root = parseRoot(await cidOf(hash, { store: dir }, context))
   const { signal } = context
   const shown = { name: `decode ${name}` }
   /** @param {AsyncIterable<Uint8Array>} pieces */
@@ -51,7 +52,7 @@ export async function decode ({ values, operands: [hash, name = '-', output] }, 
 export async function decodeSlice ({ values, operands: [hash, start, count, name = '-', output] }, context) {
   const { 'group-log': groupLog = BAO_LOG, store: dir } = values
   const span = parseSpan(start, count)
-  const root = await rootOf(hash, { store: dir }, context)
+  const root = parseRoot(await cidOf(hash, { store: dir }, context))
   const { signal } = context
   const { pieces } = await openInput(name, signal)
   const leaves = verifyStream(pieces, { cid: root, ranges: span, groupLog, signal })

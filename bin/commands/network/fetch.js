@@ -12,7 +12,7 @@ import { arrivalText, entryText, sizeText } from '../../terminal/format.js'
 import { deliver, outputOf, print, printResult } from '../../terminal/output.js'
 import { withProgress } from '../../terminal/progress.js'
 import { Owner } from '../owner/ask.js'
-import { withStore } from '../store/open.js'
+import { warnOfList, withStore } from '../store/open.js'
 import { downloadInto } from './download.js'
 import { MirrorLog } from './mirror-log.js'
 import { withMirrors } from './peers.js'
@@ -50,6 +50,7 @@ export async function fetch ({ values, operands: [source, operand] }, context) {
     if (range !== undefined) throw new UsageError('a collection is fetched whole: leave out --start, --end and --count')
     return fetchCollection(wanted, output, values, context)
   }
+  if (wanted.isFolder) warnOfList(`${toCid(wanted.root, HASHSEQ)}`, 'fetching')
   if (output === undefined) return fetchToStore(wanted, range, values, context)
   if (tag !== undefined) throw new UsageError('--tag works only without OUTPUT: a file has no tags')
   return fetchToFile(wanted, range, output, values, context)

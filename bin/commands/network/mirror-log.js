@@ -2,7 +2,7 @@
 
 import { locationOf } from '../../../verifier/sources/http/urls.js'
 import { formatCount, sizeText } from '../../terminal/format.js'
-import { messageOf } from '../../terminal/errors.js'
+import { messageOf, oneLine } from '../../terminal/errors.js'
 
 /** @import { DownloadEvent } from '../../../exchange/download/progress.js' */
 /** @import { ProgressListener } from '../../terminal/progress.js' */
@@ -111,7 +111,7 @@ export class MirrorLog {
     const sent = bytes === undefined ? [] : [`${sizeText(this.#values, bytes)} verified`]
     const error = known ?? failure
     if (error === undefined) return sent
-    const [isDropped, why] = [state !== 'good' && state !== 'waiting', messageOf(error)]
+    const [isDropped, why] = [state !== 'good' && state !== 'waiting', oneLine(messageOf(error))]
     if (state === 'liar') return [...sent, `dropped, because it has sent wrong bytes: ${why}`]
     return [...sent, isDropped ? `dropped: ${why}` : `last failure: ${why}`]
   }

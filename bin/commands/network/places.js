@@ -9,8 +9,9 @@ import { isRasl, parseRasl } from '../../../verifier/mirrors/server/rasl.js'
 import { mirrorOf } from '../../../verifier/index.js'
 import { uploadToken } from '../../line/values.js'
 import { UsageError } from '../../terminal/errors.js'
-import { isRoot, rootOf } from '../store/open.js'
+import { cidOf, isRoot } from '../store/open.js'
 
+/** @import { CID } from 'multiformats/cid' */
 /** @import { Mirror } from '../../../verifier/mirrors/mirror.js' */
 /** @import { Context } from '../../types.js' */
 /** @import { StoreValues } from '../store/open.js' */
@@ -19,6 +20,7 @@ import { isRoot, rootOf } from '../store/open.js'
  * @typedef {object} Wanted  a blob, and its mirrors
  * @property {Uint8Array} root
  * @property {boolean} [isSequence]  true if a ticket says that the members are also wanted. Default: false
+ * @property {boolean} [isFolder]  true if the CID says that the blob is a sequence of hashes. Default: false
  * @property {MirrorPlace[]} from
  */
 /**
@@ -52,13 +54,16 @@ export async function placeOf (source, { from: places = [], cid, header, token, 
   if (!/^https?:/i.test(source)) {
     if (cid !== undefined) throw new UsageError('--cid is for a URL')
     if (from.length === 0) throw new UsageError('missing --from: a place that has the blob')
-    return { root: await rootOf(source, values, context), from }
+    return { ...blobOf(await cidOf(source, values, context)), from }
   }
   checkUrl(source, 'SOURCE')
   const named = cid ?? nameIn(source)
   if (named === undefined) throw new UsageError('the URL has no CID in its path: give it with --cid')
-  return { root: cid === undefined ? parseRoot(named) : await rootOf(named, values, context), from: [first, ...from] }
+  return { ...blobOf(await cidOf(named, values, context)), from: [first, ...from] }
 }
+
+/** @param {CID} cid */
+const blobOf = cid => ({ root: parseRoot(cid), isFolder: cid.code === HASHSEQ })
 
 /** @param {string} source @throws {UsageError} */
 function raslOf (source) {

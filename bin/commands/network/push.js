@@ -11,7 +11,7 @@ import { Failure, UsageError } from '../../terminal/errors.js'
 import { formatCount, sizeText } from '../../terminal/format.js'
 import { printResult } from '../../terminal/output.js'
 import { withProgress } from '../../terminal/progress.js'
-import { cidIn, isRoot, named, withStore } from '../store/open.js'
+import { cidIn, isRoot, named, warnOfList, withStore } from '../store/open.js'
 import { withTemporaryStore } from '../store/temporary.js'
 import { serverOf } from './places.js'
 
@@ -24,6 +24,7 @@ import { serverOf } from './places.js'
 /** @typedef {Given<typeof import('../../table/network.js').push['options']>['values']} PushValues */
 
 const NEEDS_TOKEN = 'if the server wants a token, give it with --token'
+const TAKES_NONE = 'the server takes no uploads; baobox serve does with --put-token'
 
 /** @type {Run<typeof import('../../table/network.js').push>} */
 export async function push ({ values, operands: [source] }, context) {
@@ -52,7 +53,7 @@ async function sendStored (source, values, context, send) {
   try {
     await withStore(values, context, async store => {
       const cid = await cidIn(store, source)
-      if (cid.code === HASHSEQ && !recursive) warnOfList(source)
+      if (cid.code === HASHSEQ && !recursive) warnOfList(source, 'sending')
       await named(cid, () => send(store, cid, { recursive }))
     }, { onlyReads: true })
   } catch (error) {
@@ -60,10 +61,6 @@ async function sendStored (source, values, context, send) {
     throw new Failure(`there is no file or folder '${source}', and ${error.message}`, { cause: error.cause })
   }
 }
-
-/** @param {string} source */
-const warnOfList = source => process.stderr.write(
-  `baobox: warning: '${source}' is a folder: sending its list of hashes without the files; -r sends them, too\n`)
 
 /** @param {string} path @returns {Promise<Stats | undefined>} undefined when there is nothing */
 async function statOf (path) {
@@ -101,8 +98,9 @@ function senderOf (source, values, { signal }) {
       await printResult(values, { cid: shown, size, blobs, bytes, tag }, `${shown}  ${sizes}`)
     } catch (error) {
       const { code, status = 0, message } = /** @type {BaoError} */ (error)
-      if (code !== 'FETCH_STATUS' || ![401, 403].includes(status) || isKnown) throw error
-      throw new Failure(`${code}: ${message}: ${NEEDS_TOKEN}`, { cause: error })
+      const hint = status === 405 ? TAKES_NONE : [401, 403].includes(status) && !isKnown ? NEEDS_TOKEN : undefined
+      if (code !== 'FETCH_STATUS' || hint === undefined) throw error
+      throw new Failure(`${code}: ${message}: ${hint}`, { cause: error })
     }
   }
 }

@@ -1,6 +1,6 @@
 // baobox publish: writes a site for static hosts. Files are named by their hashes, so every host of them is a mirror.
 
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { forEachOf } from '../../../lib/async/in-order.js'
 import { eitherOf } from '../../../lib/source/async-util.js'
@@ -33,6 +33,7 @@ const BLOBS = 'blobs'
 export async function publish ({ values, operands: [source] }, { signal }) {
   const { out, mirror: mirrors = [], include, ignore, fallback } = values
   if (out === undefined) throw new UsageError('missing --out SITE: the folder or bucket where the site is written')
+  if (!(await stat(source)).isDirectory()) throw new UsageError(`'${source}' is a file: DIR is a folder`)
   const from = [`${BLOBS}/{cid}`, ...mirrors.map(templateOf)]
   const target = await targetOf(out, { source, ...values })
   const worker = await workerScript()

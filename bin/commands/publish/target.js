@@ -36,7 +36,6 @@ export async function targetOf (out, { source, endpoint, region }) {
   const published = await realpath(source)
   const isInside = `${await realPathOf(resolve(out))}${sep}`.startsWith(`${published}${sep}`)
   if (isInside) throw new UsageError(`--out '${out}' is in the folder that is published`)
-  await mkdir(out, { recursive: true })
   return folderTarget(resolve(out))
 }
 

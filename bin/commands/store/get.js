@@ -1,8 +1,9 @@
 // baobox get and cat
 
+import { HASHSEQ, parseRoot } from '../../../lib/hash/cid.js'
 import { rangeOf } from '../../line/values.js'
 import { deliver, outputOf } from '../../terminal/output.js'
-import { rootIn, withStore } from './open.js'
+import { cidIn, rootIn, warnOfList, withStore } from './open.js'
 
 /** @import { Run } from '../../types.js' */
 
@@ -14,7 +15,9 @@ export async function get (given, context) {
   const output = outputOf(operand, values.output)
   const { signal } = context
   await withStore(values, context, async store => {
-    const root = await rootIn(store, name)
+    const cid = await cidIn(store, name)
+    if (cid.code === HASHSEQ) warnOfList(name, 'writing')
+    const root = parseRoot(cid)
     const { size } = await store.stat(root)
     const len = Math.max(0, Math.min(end, size) - start)
     await deliver(store.get(root, { start, end }, { signal }), output, { name, size: len })

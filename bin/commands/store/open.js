@@ -5,7 +5,7 @@ import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { BaoError } from '../../../lib/core/errors.js'
-import { HASHSEQ, RAW, codecOf, parseRoot, toCid } from '../../../lib/hash/cid.js'
+import { HASHSEQ, RAW, codecOf, multihashOf, parseRoot, toCid } from '../../../lib/hash/cid.js'
 import { BlobStore } from '../../../store/index.js'
 import { tagNotFound } from '../../../store/interface.js'
 import { removeMarked } from '../../../store/storage/opening/rescue-mark.js'
@@ -243,11 +243,26 @@ export async function cidIn (store, name) {
   if (name === '') throw new UsageError('a CID or tag must not be empty')
   if (store instanceof Owner) return store.cidIn(name)
   const cid = await cidOrTagIn(store, name) ?? await memberIn(store, name)
-  if (cid === undefined) {
-    throw new Failure(`'${name}' is neither a CID nor a tag of the store`, { cause: tagNotFound(name) })
-  }
+  if (cid === undefined) throw new Failure(`'${name}' ${whyUnknown(name)}`, { cause: tagNotFound(name) })
   return cid.code === RAW && await isSequence(store, cid) ? toCid(parseRoot(cid), HASHSEQ) : cid
 }
+
+/** Says why an operand names no blob. @param {string} name */
+function whyUnknown (name) {
+  try {
+    if (multihashOf(name) !== undefined) return 'is a CID of another hash function: blobs have CIDs of BLAKE3'
+  } catch {} // It is no CID.
+  return 'is neither a CID nor a tag of the store'
+}
+
+/**
+ * Warns that a command takes only the list of hashes of a folder, and not its files.
+ *
+ * @param {string} name  how the operand names the folder
+ * @param {'fetching' | 'sending' | 'writing'} doing  what the command does with the list
+ */
+export const warnOfList = (name, doing) => process.stderr.write(
+  `baobox: warning: '${name}' is a folder: ${doing} its list of hashes without the files; with -r they come, too\n`)
 
 /**
  * Does work on a blob. An error of the store names the blob by the CID that the command line shows for it.
@@ -319,21 +334,23 @@ async function namedIn (store, root, wanted, of) {
   const manifest = await findManifest(store, root)
   if (manifest !== undefined) {
     const { src } = manifest.get(`/${wanted}`) ?? {}
-    if (src === undefined) throw new Failure(`the manifest ${of} has no '/${wanted}'`)
+    if (src === undefined) throw new Failure(`the manifest ${of} has no '/${wanted}': 'baobox ls' lists its paths`)
     const found = await rootOfSource(store, src)
     if (found === undefined) throw new Failure(`the store has no blob ${src}`)
     return found
   }
   const { collectionEntries } = await import('../../../exchange/collections/index.js')
   for await (const [entry, cid] of collectionEntries(store, root)) if (entry === wanted) return parseRoot(cid)
-  throw new Failure(`the collection ${of} has no '${wanted}'`)
+  throw new Failure(`the collection ${of} has no '${wanted}': 'baobox ls' lists its names`)
 }
 
 /**
- * Like `rootIn`, but opens the store only if the operand is not a CID or hash.
+ * Like `cidIn`, but opens the store only if the operand is not a CID or hash.
  *
  * @param {string} name @param {StoreValues} values  of the options @param {Context} context
+ * @returns {Promise<CID>}
  */
-export async function rootOf (name, values, context) {
-  return isRoot(name) ? parseRoot(name) : withStore(values, context, store => rootIn(store, name), { onlyReads: true })
+export async function cidOf (name, values, context) {
+  if (isRoot(name)) return toCid(parseRoot(name), codecOf(name))
+  return withStore(values, context, store => cidIn(store, name), { onlyReads: true })
 }

@@ -2,7 +2,7 @@
 
 import { Failure, UsageError } from '../../terminal/errors.js'
 import { printResult } from '../../terminal/output.js'
-import { cidIn, named, withStore } from './open.js'
+import { cidIn, isRoot, named, withStore } from './open.js'
 import { parseRoot } from '../../../lib/hash/cid.js'
 import { notFound, tagNotFound } from '../../../store/interface.js'
 
@@ -22,12 +22,18 @@ export const rm = ({ values, operands }, context) => withStore(values, context, 
   }
 }, { calls: true })
 
+/** Names that, before a tag, look like an action. */
+const ACTIONS = ['delete', 'remove', 'rm']
+
 /** @type {Run<typeof import('../../table/blobs.js').tag>} */
 export async function tag ({ values, operands: [name, cid] }, context) {
   if (values.delete && (name === undefined || cid !== undefined)) {
     throw new UsageError('--delete takes one NAME and no CID')
   }
   if (!values.delete && name !== undefined && cid === undefined) throw new UsageError('missing argument CID')
+  if (!values.delete && ACTIONS.includes(name) && !isRoot(cid)) {
+    throw new UsageError(`did you mean 'baobox tag --delete ${cid}'? A tag '${name}' needs a CID`)
+  }
   if (name === '') throw new UsageError('NAME must not be empty')
   await withStore(values, context, async store => {
     if (values.delete) {

@@ -31,15 +31,18 @@ async function reopenWithoutFilm (store) {
 
 /** Answers a request below `FILM_FOLDER`. @param {Request} request @returns {Promise<Response>} */
 async function answer (request) {
-  const { store, handler } = await (opened ??= open())
+  const current = (opened ??= open())
   const { pathname } = new URL(request.url)
+  if (pathname === FORGET) {
+    // Another page may ask for the same before this has ended.
+    opened = current.then(({ store }) => reopenWithoutFilm(store))
+    await opened
+    return Response.json({})
+  }
+  const { store, handler } = await current
   if (pathname === PRESENT) {
     const stat = await store.stat(FILM).catch(() => undefined)
     return Response.json(stat?.present.toBytes(stat.size) ?? [])
-  }
-  if (pathname === FORGET) {
-    await (opened = reopenWithoutFilm(store))
-    return Response.json({})
   }
   return handler(request)
 }

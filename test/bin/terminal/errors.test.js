@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { BaoError, ChunkRanges, hash, toCid } from '../../../lib/index.js'
-import { fetchExhausted, fetchStatus } from '../../../lib/core/errors.js'
-import { Failure, UsageError, errorRecord, hintAtOptions } from '../../../bin/terminal/errors.js'
+import { fetchExhausted, fetchRefused, fetchStatus } from '../../../lib/core/errors.js'
+import { Failure, UsageError, errorLine, errorRecord, hintAtOptions } from '../../../bin/terminal/errors.js'
 
 const CID = toCid(hash(new Uint8Array(5)))
 const recordOf = (...args) => JSON.parse(JSON.stringify(errorRecord(...args)))
@@ -46,5 +46,16 @@ describe('an error as JSON', () => {
       .and.to.have.property('message').that.includes('really?')
     expect(recordOf(new Failure('no', { cause: Object.assign(new Error('disk'), { code: 'ENOSPC' }) })))
       .to.deep.equal({ code: 'ENOSPC', message: 'no: disk' })
+  })
+})
+
+describe('an error as a line', () => {
+  it('has no characters of a server that would control a terminal', () => {
+    const refused = fetchRefused('http://a/', 'it answers with \x9b2Jred\u202e')
+    for (const error of [refused, fetchExhausted([refused]), new Failure('no', { cause: new Error('\x1b[2J') })]) {
+      const line = errorLine(error)
+      expect(line).to.match(/\\x9b2Jred\\u202e$|\\x1b\[2J$/).and.not.match(/[\p{Cc}\u202e]/u)
+      expect(errorRecord(error).message).to.not.match(/[\p{Cc}\u202e]/u)
+    }
   })
 })

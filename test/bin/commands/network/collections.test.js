@@ -209,6 +209,18 @@ describe('baobox fetch -r', function () {
     expect(await tagsOf('--store', 'other')).to.deep.equal(['set'])
   })
 
+  it('without -r warns that it fetches the hashes of a folder, and not its files', async () => {
+    await folder.run(['fetch', '-r', `${url}/${cid}`, '--store', 'warned', '--tag', 'tree'])
+    for (const args of [[`${url}/${cid}`], [cid, '--from', `${url}/{cid}`], ['tree', '--from', `${url}/{cid}`],
+      [`${url}/x`, '--cid', cid, '--from', `${url}/{cid}`]]) {
+      const { code, err } = await folder.run(['fetch', ...args, '--store', 'warned'])
+      expect(code, args.join(' ')).to.equal(0)
+      expect(err, args.join(' ')).to.match(/^baobox: warning: 'bagaac\w+' is a folder: fetching its list .* with -r /)
+    }
+    const readme = `${(await source.put(noise(10))).cid}`
+    expect(await folder.run(['fetch', `${url}/${readme}`, '--store', 'warned'])).to.include({ code: 0, err: '' })
+  })
+
   it('leaves nothing if nothing arrives, or if the blob is not a collection', async () => {
     const from = ['--from', `${url}/none/{cid}`]
     const { code, out, err } = await folder.run(['fetch', '-r', cid, ...from, '--store', 'none', '--tag', 'set'])

@@ -167,7 +167,7 @@ describe('baobox fetch', () => {
     for (const args of [['never'], ['--store', 'never']]) {
       const { code, out, err } = await folder.run(['fetch', CID, ...args, '--from', `${plain}/missing`])
       expect({ code, out }).to.deep.equal({ code: 1, out: '' })
-      expect(err).to.match(/^baobox: FETCH_EXHAUSTED: .*\n$/)
+      expect(err).to.match(/^baobox: FETCH_EXHAUSTED: .*: add a mirror with --from, such as .*\/\{cid\}.*\n$/)
       expect(await readdir(folder.path)).to.not.include('never')
     }
     expect((await folder.run(['fetch', CID, 'never', '--from', `${liar}/file`])).err).to.match(/^baobox: FETCH_/)

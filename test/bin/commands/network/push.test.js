@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { hash, toCid } from '../../../../lib/index.js'
+import { serve } from '../../../../exchange/http/node/index.js'
+import { BlobStore } from '../../../../store/index.js'
 import { same } from '../../../support/bytes.js'
 import { noise } from '../../../support/inputs.js'
 import { newFolder, stopped } from '../../../support/program.js'
@@ -146,6 +148,13 @@ describe('baobox push', () => {
     expect(await fails(['new', '--to', to, '--token', 'other'])).to.deep.equal([1, refused])
     expect(await fails(['new', '--to', to], {}))
       .to.deep.equal([1, `${refused}: if the server wants a token, give it with --token`])
+    const store = await BlobStore.open(folder.at('reader'))
+    const reader = await serve(store)
+    const closed = `baobox: FETCH_STATUS: ${location.replace(to, reader.url)} answers with status 405 (HTTP_METHOD)`
+    expect(await fails(['new', '--to', reader.url])).to.deep.equal(
+      [1, `${closed}: the server takes no uploads; baobox serve does with --put-token`])
+    await reader.close()
+    await store.close()
     const [code, err] = await fails(['none', '--to', to])
     expect([code, err.startsWith("baobox: there is no file or folder 'none', and there is no store at ")])
       .to.deep.equal([1, true])

@@ -197,7 +197,7 @@ describe('baobox serve', () => {
     await folder.run(['add', '--store', 'other', 'file'])
     const taken = await folder.run(['serve', '--store', 'other', '--port', new URL(url).port])
     expect(taken).to.include({ code: 1, out: '' })
-    expect(taken.err).to.match(/^baobox: .*\bin use\b.*\n$/)
+    expect(taken.err).to.match(/^baobox: .*\bin use\b.* --port\b.*\n$/)
     await stopped(server)
   })
 })

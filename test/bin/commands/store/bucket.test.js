@@ -158,10 +158,7 @@ describe('a store in a bucket on the command line', () => {
     expect([busy.code, busy.err.includes('another process uses the cache')]).to.deep.equal([1, true])
     // A command is its own process, although a server runs.
     expect(await run(['has', `${cid}`])).to.include('complete')
-    for (const { child } of servers) {
-      child.kill('SIGTERM')
-      expect(await stopped(child)).to.equal(0)
-    }
+    for (const { child } of servers) expect(await stopped(child, 'SIGTERM')).to.equal(0)
   })
 
   it('sends clients to the bucket with --redirect', async () => {

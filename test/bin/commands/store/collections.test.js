@@ -113,6 +113,14 @@ describe('baobox add -r, get -r, ls CID, cat CID/NAME, diff', () => {
     expect(blob.err).to.match(/^baobox: COLLECTION_INVALID: /)
   })
 
+  it('get warns that it writes the hashes of a folder, and not its files', async () => {
+    for (const name of [cid, 'site']) {
+      const { code, err } = await folder.run(['get', name, 'hashes'])
+      expect([code, err.startsWith(`baobox: warning: '${name}' is a folder: `)]).to.deep.equal([0, true])
+      expect(err).to.include('-r')
+    }
+  })
+
   it('cat, get and stat take a name in a collection after its CID or its tag', async () => {
     expect(await folder.run(['cat', `${cid}/site/sub/b.txt`, 'site/site/a.txt'])).to.include({ code: 0, out: 'twoone' })
     expect(await folder.run(['get', 'site/site/sub/c.log'])).to.include({ code: 0, out: 'three' })
@@ -120,7 +128,7 @@ describe('baobox add -r, get -r, ls CID, cat CID/NAME, diff', () => {
     for (const name of ['site/b.txt', 'site/', `${cid}/`, `${cid}/site`, `${cid}//site/a.txt`]) {
       const { code, err } = await folder.run(['cat', name])
       expect(code, name).to.equal(1)
-      expect(err, name).to.match(/^baobox: the collection \S+ has no '/)
+      expect(err, name).to.match(/^baobox: the collection \S+ has no '.*': 'baobox ls' lists its names\n$/)
     }
     expect((await folder.run(['cat', 'nothing/a'])).err).to.include("'nothing/a' is neither a CID nor a tag")
   })
@@ -189,7 +197,8 @@ describe('baobox add -r, get -r, ls CID, cat CID/NAME, diff', () => {
     }
     expect(await folder.run(['diff', ...args, cid, 'web'])).to.include({ code: 0, out: '', err: '' })
     const none = await folder.run(['get', ...args, 'web/none'])
-    expect([none.code, none.err]).to.deep.equal([1, "baobox: the manifest web has no '/none'\n"])
+    const message = "baobox: the manifest web has no '/none': 'baobox ls' lists its paths\n"
+    expect([none.code, none.err]).to.deep.equal([1, message])
     const below = await folder.run(['add', ...args, '-r', '--manifest', 'web', '--top', 'a', '--json'])
     expect((await folder.run(['cat', ...args, `${JSON.parse(below.out).cid}/a/data`])).out).to.equal('x')
   })
@@ -243,7 +252,7 @@ describe('baobox add -r, get -r, ls CID, cat CID/NAME, diff', () => {
       expect((await run('has', '-r', part)).out).to.equal(`${part}  partial\n`)
       const blob = await run('has', '-r', `${toCid(hash(bytesOf('one')))}`)
       expect(blob.code).to.equal(1)
-      expect(blob.err).to.match(/^baobox: COLLECTION_INVALID: /)
+      expect(blob.err).to.match(/^baobox: COLLECTION_INVALID: .*: leave out --recursive if/)
       expect(await folder.run(['has', '-r', 'site'])).to.include({ code: 0, out: 'site  complete\n' })
       expect(await folder.run(['missing', '-r', 'site'])).to.include({ code: 0, out: '' })
       expect((await run('missing', '-r', 'site', '--start', '1')).code).to.equal(2)

@@ -35,7 +35,7 @@ describe('baobox fsck, rescue', () => {
     await rm(folder.at('baobox', 'index', 'CURRENT'))
     const refused = await folder.run(['get', cid])
     expect(refused.code).to.equal(1)
-    expect(refused.err).to.match(/STORE_OPEN_FAILED/)
+    expect(refused.err).to.match(/STORE_OPEN_FAILED.*: run 'baobox rescue'\n$/)
     expect(await folder.run(['rescue'])).to.include({ code: 0 })
     const got = await folder.run(['get', cid])
     expect(got.code).to.equal(0)
@@ -52,7 +52,7 @@ describe('baobox fsck, rescue', () => {
     }
     const refused = await folder.run(['fsck'])
     expect(refused.code).to.equal(1)
-    expect(refused.err).to.match(/STORE_CORRUPT: .*index\/\d+\.log.*rescue/)
+    expect(refused.err).to.match(/STORE_CORRUPT: .*index\/\d+\.log.*: run 'baobox rescue'\n$/)
     const { code, out } = await folder.run(['rescue'])
     expect(code).to.equal(0)
     expect(out).to.match(/ of the databases could not be read\n/)
@@ -61,5 +61,7 @@ describe('baobox fsck, rescue', () => {
 
   it('fails if there is no store', async () => {
     expect((await folder.run(['fsck', '--store', 'nowhere'])).err).to.match(/there is no store at nowhere/)
+    const rescued = await folder.run(['rescue', '--store', 'nowhere'])
+    expect(rescued.err).to.match(/the store at nowhere: .*: check the path\n$/)
   })
 })

@@ -178,7 +178,7 @@ describe('baobox add, get, cat, ls', () => {
     expect(out).to.match(new RegExp(`^${cid} +2.86 MiB\\? +16.00 KiB present +${TIME}  ${TIME}$`, 'm'))
     const missing = await folder.run(['get', cid, '--store', 'listed'])
     expect(missing).to.include({ code: 1, out: '' })
-    expect(missing.err).to.match(/^baobox: STORE_MISSING: .*\n$/).and.include(cid)
+    expect(missing.err).to.match(/^baobox: STORE_MISSING: .*: get them with 'baobox fetch'.*\n$/).and.include(cid)
   })
 
   it('get writes no byte of a damaged group, and no file', async () => {
@@ -194,7 +194,7 @@ describe('baobox add, get, cat, ls', () => {
         await writeFile(path, flipped(await readFile(path), (1 << 20) + 5))
         const { code, err, bytes: got } = await folder.run(['get', cid, '--store', place.where, '-o', file])
         expect(code).to.equal(1)
-        expect(err).to.match(/^baobox: STORE_CORRUPT: .*1048576\D+1064960.*\n$/)
+        expect(err).to.match(/^baobox: STORE_CORRUPT: .*1048576\D+1064960.*: receive them, or put the blob again\n$/)
         expect(same(got, bytes.subarray(0, file === '-' ? 1 << 20 : 0)), 'the bytes before the damage').to.equal(true)
       } finally {
         await place.remove()

@@ -32,7 +32,16 @@ describe('baobox tag, gc', () => {
     for (const args of [['x'], ['--delete'], ['--delete', 'x', b], ['', b], ['--delete', '--hashseq', 'x']]) {
       expect(await folder.run(['tag', ...args]), args.join(' ')).to.include({ code: 2, out: '' })
     }
+    for (const name of ['rm', 'remove', 'delete']) {
+      const { code, err } = await folder.run(['tag', name, 'b'])
+      expect([code, err.includes("'baobox tag --delete b'")], name).to.deep.equal([2, true])
+    }
+    expect((await folder.run(['tag'])).out).to.equal(`${b}  raw      "b"\n`)
+    expect(await folder.run(['tag', 'rm', b])).to.include({ code: 0, err: '' })
+    expect(await folder.run(['tag', '--delete', 'rm'])).to.include({ code: 0, err: '' })
     expect((await folder.run(['tag', 'x', 'y'])).err).to.equal("baobox: 'y' is neither a CID nor a tag of the store\n")
+    const foreign = 'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
+    expect((await folder.run(['tag', 'x', foreign])).err).to.include(`'${foreign}' is a CID of another hash function`)
   })
 
   it('a tag may be given in place of a CID', async () => {
