@@ -6,7 +6,7 @@ export const ALL = process.env.ALL === '1'
 const POLICY = "default-src 'self'; img-src data:"
 
 /** The suites that differ most between engines. With EFFORT below 1, Firefox and WebKitGTK run only these. */
-const DIFFER = '^(a page|several threads|workers|an HTTP handler|store: in a service worker) '
+const DIFFER = '^(a page|several threads|workers|an HTTP handler|store: (in a service worker|Blobs)) '
 
 /** The suites that depend on the policy of a page. With EFFORT below 1, a page without WebAssembly runs only these. */
 const MEET_POLICY = '^(a page|several threads|workers|store: (the contract|model)) '

@@ -8,9 +8,10 @@ import { MIB } from '../support/constants.js'
 import { errorOf } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { expectNoOrphans, onDisk, sliceOf } from '../support/store/stores.js'
+import { removeLocation } from './runtime.js'
 
 const NOISE = noise(1_000_003, 50)
-const { document, navigator, setQuota } = globalThis
+const { DOMException, IDBObjectStore, document, indexedDB, navigator, setQuota } = globalThis
 
 describe('store: in a page', () => {
   let place
@@ -66,6 +67,84 @@ describe('store: in a page', () => {
       expect(await namesIn(store)).to.have.length(1)
       await store.close()
       await expectNoOrphans(place)
+    })
+  })
+
+  describe('whose databases the browser closes', () => {
+    const blobs = [noise(2 * MIB + 7, 56), noise(100, 57)]
+    let store, connections
+    beforeEach(async () => {
+      connections = []
+      const { open } = indexedDB
+      indexedDB.open = (...args) => {
+        const request = open.apply(indexedDB, args)
+        request.addEventListener('success', () => connections.push(request.result))
+        return request
+      }
+      store = await BlobStore.open(place.where)
+      for (const bytes of blobs) await store.put(bytes)
+    })
+    afterEach(async () => {
+      delete indexedDB.open
+      await store.close()
+    })
+
+    /** Does what the browser does when it closes a connection. */
+    async function closeAll ({ between = async () => {} } = {}) {
+      const closed = connections.splice(0)
+      for (const connection of closed) connection.close()
+      await between()
+      for (const connection of closed) connection.dispatchEvent(new Event('close'))
+    }
+
+    it('opens them again, and has lost nothing', async () => {
+      await closeAll()
+      for (const bytes of blobs) expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
+      await closeAll()
+      expect(await store.put(noise(2 * MIB, 58))).to.include({ isNew: true })
+      await closeAll()
+      await store.close()
+      await expectNoOrphans(place)
+      store = await BlobStore.open(place.where)
+      expect(await namesIn(store)).to.have.length(3)
+    })
+
+    it('ends a list with a code', async () => {
+      const list = store.list()
+      await list.next()
+      await closeAll()
+      const toEnd = async () => { while (!(await list.next()).done); }
+      expect(await errorOf(toEnd())).to.include({ code: 'STORE_REOPENED' })
+    })
+
+    it('writes nothing when the user has deleted them, and can be opened again', async () => {
+      await closeAll({ between: () => removeLocation(place.where) })
+      for (let i = 0; i < 2; i++) {
+        expect(await errorOf(store.put(noise(9)))).to.include({ code: 'STORE_WRITE_FAILED' })
+      }
+      expect(await errorOf(store.bytes(hash(blobs[0])))).to.include({ code: 'STORE_NOT_FOUND' })
+      expect(await errorOf(store.close())).to.include({ code: 'STORE_WRITE_FAILED' })
+      store = await BlobStore.open(place.where)
+      expect(await store.put(blobs[0])).to.include({ isNew: true })
+    })
+
+    it('does not report blobs as absent because a lookup has failed', async () => {
+      const { prototype } = IDBObjectStore
+      const { get } = prototype
+      let error
+      prototype.get = function (key) {
+        prototype.get = get
+        queueMicrotask(() => this.transaction.abort())
+        return this.get(key)
+      }
+      try {
+        error = await errorOf(store.statMany(blobs.map(bytes => hash(bytes))))
+      } finally {
+        prototype.get = get
+      }
+      expect(error).to.be.instanceOf(DOMException)
+      expect((await store.statMany(blobs.map(bytes => hash(bytes)))).map(({ size }) => size))
+        .to.deep.equal(blobs.map(({ length }) => length))
     })
   })
 

@@ -11,14 +11,16 @@ import { fileURLToPath } from 'node:url'
 
 const ALL = ['node@26', 'bun', 'deno', 'node@22', 'node@24', 'workerd']
 /**
- * With EFFORT below 1, each of three versions of Node.js runs a third of the suites, and a sixth of those that
- * `npm run test:heavy` runs; Bun and Deno run a third of these each. Deno has the engine of Node.js and of Chromium, so
- * of the suites that pages run, which need no module of Node.js, it runs a third. `npm test` and `npm run test:heavy`
- * run all in another version of Node.js. workerd runs all suites that it can. `name:1/3:1/6` means the first third, and
- * the first sixth of the heavy ones; `name:1/1:2/3:3/3`, all, the second third of the heavy ones, and the last third of
- * those that pages run.
+ * With EFFORT below 1, each of three versions of Node.js runs a third of the suites that need a module of Node.js, a
+ * sixth of those that pages run, too, and a ninth of those that `npm run test:heavy` runs. `npm test` and
+ * `npm run test:heavy` run all in another version of Node.js. Bun, which alone has its engine, runs all suites, and a
+ * sixth of the heavy ones. Deno has the engine of Node.js and of Chromium, so it runs a third of the suites that pages
+ * run, and another sixth of the heavy ones. workerd runs all suites that it can. `name:1/1:3/6:3/3` means all suites,
+ * but the third sixth of the heavy ones, and the last third of those that pages run.
  */
-const LESS = ['bun:1/1:1/3', 'deno:1/1:2/3:3/3', 'node@26:1/3:1/6', 'node@22:2/3:3/6', 'node@24:3/3:5/6', 'workerd']
+const LESS = [
+  'bun:1/1:1/6:1/1', 'deno:1/1:4/6:3/3', 'node@26:1/3:1/9:1/6', 'node@22:2/3:5/9:3/6', 'node@24:3/3:9/9:5/6', 'workerd'
+]
 
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/runtimes/', import.meta.url))
 const SUITES = fileURLToPath(new URL('suites.js', import.meta.url))
@@ -35,7 +37,7 @@ const NPM = [
 const AT_A_TIME = Math.min(2, availableParallelism())
 
 /**
- * @param {string} wanted  `node@22`, `bun`, `deno`, `node@24:2/2`, `bun:1/1:1/3`
+ * @param {string} wanted  `node@22`, `bun`, `deno`, `node@24:2/2`, `bun:1/1:1/6`
  * @returns {{ title: string, package: string, program: string, args: string[], runner?: string }} `package` brings
  *   `program`. `runner`: a script for Node.js that gets the path of the program, and starts it
  */

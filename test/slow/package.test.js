@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { expect } from 'chai'
 import { pairsOf, someOf } from '../support/effort.js'
-import { unnamedTypes } from '../support/signatures.js'
+import { undocumentedCalls, unnamedTypes } from '../support/signatures.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** The oldest TypeScript that the README promises. */
@@ -25,7 +25,7 @@ const typescriptAt = version => placeOf('typescript', version)
 const nodeTypesAt = version => placeOf('node-types', version)
 
 const CONSUMER = `
-import { BaoError, ChunkRanges, hash, hashStream, toCid, walk } from 'baobox'
+import { BaoError, ChunkRanges, hash, hashStream, kernelName, toCid, walk } from 'baobox'
 import type { BaoErrorCode, RangesLike, Source, WalkStep } from 'baobox'
 import { Hasher, hashStream as hashStreamAlone } from 'baobox/hash'
 import { createOutboard, encodeSlice } from 'baobox/encoder'
@@ -49,6 +49,9 @@ import { serve } from 'baobox/http/node'
 import { serveVerified } from 'baobox/service-worker'
 import type { WorkerEvent } from 'baobox/service-worker'
 import type { StoreServer } from 'baobox/http/node'
+import { BucketStore, bucketMirror, memoryBucket } from 'baobox/bucket'
+import type { BucketStoreOptions } from 'baobox/bucket'
+import { irohMirror } from 'baobox/iroh'
 import { testStore } from 'baobox/store/test'
 import type { DatabasePair, Setting } from 'baobox/store/test'
 import { sha256 } from 'multiformats/hashes/sha2'
@@ -65,6 +68,7 @@ await pipeline(createReadStream('slice'), verifyTransform({ cid: bytes }), async
   for await (const piece of source) console.log(piece.length)
 })
 const alone = await hashStreamAlone(new Blob([bytes]), { threads: 1 })
+const kernel: 'simd-rows' | 'simd-words' | 'js' = kernelName()
 const sum: Uint8Array<ArrayBuffer> = new Hasher().update(alone).digest()
 const outboard = await createOutboard(new Blob([bytes, sum]))
 const slice = encodeSlice(bytes, outboard)
@@ -72,7 +76,7 @@ for await (const { offset, bytes } of verifyStream(slice, { cid: outboard.root }
 for (const step of walk(5000, 0, ChunkRanges.all)) console.log(step.kind, step.node)
 const store: BlobStore = await BlobStore.open('somewhere', { durability: 'process' })
 console.log(toCid(bytes).toString(), (await store.stat(bytes)).present.boundaries)
-console.log(new SliceVerifier({ cid: bytes }).done)
+console.log(new SliceVerifier({ cid: bytes }).done, kernel)
 const named = await putCollection(store, Collection.from([['name', bytes]]), { tag: 'names' })
 const entries: CollectionEntry[] = [...await getCollection(store, named.cid)]
 console.log(entries)
@@ -91,6 +95,9 @@ await server.close({ grace: 5 })
 await handler.close()
 const fetched: DownloadResult = await download(store, bytes, { from: ['https://example.org/blobs/{cid}'] })
 const copied: CopyResult = await copy(store, await BlobStore.open('elsewhere'), { cids: [fetched.cid] })
+const local: BucketStoreOptions = { local: 'local' }
+const shared: stores.Store = await BucketStore.open(memoryBucket(), local)
+await download(shared, bytes, { from: [bucketMirror(memoryBucket()), irohMirror('blobad')] })
 for await (const piece of exportCar(store)) console.log(piece.length, copied.failed)
 const blocks: Blockstore = asBlockstore(store, { hashers: [sha256] })
 testStore({ describe, it, newPlace: () => 'somewhere else', removePlace: where => console.log(where, blocks) })
@@ -124,6 +131,7 @@ import { createOutboard } from 'baobox/encoder'
 import { verifyStream, verifyTransform } from 'baobox/verifier'
 import { asBlockstore } from 'baobox/blockstore'
 import { BlobStore } from 'baobox/store'
+import { fromMirrors } from 'baobox/download'
 import { createHandler } from 'baobox/http'
 import { serveVerified } from 'baobox/service-worker'
 import { testStore } from 'baobox/store/test'
@@ -134,7 +142,7 @@ const through = response.body!.pipeThrough(verifyTransform({ cid: hash(new Uint8
 const blob: Blob = await new Response(through).blob()
 const { cid } = await createOutboard(blob)
 for await (const leaf of verifyStream(blob, { cid, ranges: { start: 1 }, exact: false })) console.log(leaf.offset)
-const store = await BlobStore.open('blobs')
+const store = await BlobStore.open('blobs', { supply: fromMirrors(['https://example.org/{cid}']) })
 console.log(new Hasher().update(await store.bytes(cid)), asBlockstore(store), createHandler, testStore)
 `
 
@@ -143,6 +151,7 @@ const PAGE_OPTIONS = {
     strict: true,
     noEmit: true,
     skipLibCheck: false,
+    exactOptionalPropertyTypes: true,
     types: [],
     lib: ['ES2022', 'DOM'],
     target: 'es2022',
@@ -151,8 +160,8 @@ const PAGE_OPTIONS = {
   files: ['page.ts']
 }
 
-/** A type that is not exported on purpose: only the store itself calls the method with it. */
-const OF_THE_STORE = 'Protection, of TempTag'
+/** Types that are not exported on purpose: only the store itself calls the methods with them. */
+const OF_THE_STORE = ['Protection, of TempTag', 'Tag, of BucketTags', 'Version, of BucketTags']
 
 /** The test suite for stores, as a user of the package runs it. */
 const TESTS = `
@@ -174,7 +183,7 @@ describe('the package', () => {
       await writeFile(join(directory, 'package.json'), '{ "type": "module" }')
       await writeFile(join(directory, 'consumer.ts'), CONSUMER)
       await writeFile(join(directory, 'store.test.js'), TESTS)
-      const { devDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+      const { devDependencies, exports } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
       const newest = devDependencies.typescript
       const compileBy = (typescript, ...args) => {
         const tsc = join(directory, 'node_modules', typescriptAt(typescript), 'bin/tsc')
@@ -186,10 +195,9 @@ describe('the package', () => {
       const installed = join(await realpath(directory), 'node_modules/baobox')
       expect(await readFile(join(installed, 'dist/service-worker.js'), 'utf8')).to.include('serveVerified')
       const types = join(installed, 'types')
-      for (const part of ['lib', 'encoder', 'verifier', 'store']) {
-        const unnamed = unnamedTypes(join(types, part, 'index.d.ts'), types)
-        expect(unnamed.filter(mention => mention !== OF_THE_STORE), part).to.deep.equal([])
-      }
+      const files = Object.values(exports).filter(entry => entry.types).map(entry => join(installed, entry.types))
+      expect(unnamedTypes(files, types).filter(mention => !OF_THE_STORE.includes(mention))).to.deep.equal([])
+      expect(undocumentedCalls(files)).to.deep.equal([])
       await writeFile(join(directory, 'page.ts'), PAGE)
       await writeFile(join(directory, 'tsconfig.json'), JSON.stringify(PAGE_OPTIONS))
       // Without `skipLibCheck`, so that the types of the package are checked.

@@ -1,5 +1,6 @@
 // Cuts the power at random moments of all calls to a store. Synced bytes are on the disk; of the others, a random part
-// is. In every case the store opens, has everything acknowledged, and keeps no orphans.
+// is. In every case the store opens, has everything acknowledged, and keeps no orphans but files that complement tagged
+// blobs.
 //
 // A seed chooses the jobs and the cuts: `SEED=7 CUTS=1000 npm run test:slow -- -g power`. The machine determines the
 // order in which writes reach the disk. KEEP=1 keeps the journals, and the folder of each store that failed.
@@ -60,7 +61,12 @@ describe('store: power cuts', () => {
     return Array.from({ length: count }, place).sort((a, b) => a - b)
   }
 
-  /** Cuts the power at places. @returns {Promise<{ place: number, wrong: string[], underWay?: object[] }[]>} */
+  /**
+   * Cuts the power at places.
+   *
+   * @returns {Promise<{ place: number, wrong: string[], underWay?: object[], contents?: object }[]>} `contents`: what
+   *   the cut has left in the folder
+   */
   async function cut (journal, places, seed, number) {
     const folder = join(disk.folder, `left ${seed} ${number}`)
     const env = await environmentOf(disk.shim, folder)
@@ -118,10 +124,10 @@ describe('store: power cuts', () => {
       const places = placesIn(entries, new Random(seed), Math.min(left, PER_LIFE))
       const placesOf = number => places.filter((_, i) => i % PROCESSES === number)
       const cutting = Array.from({ length: PROCESSES }, (_, number) => cut(journal, placesOf(number), seed, number))
-      for (const { place, wrong, underWay } of (await Promise.all(cutting)).flat()) {
+      for (const { place, wrong, underWay, contents } of (await Promise.all(cutting)).flat()) {
         if (wrong.length === 0) continue
-        const told = [`seed ${seed}, cut at ${place}:`, ...wrong.slice(0, 6), `under way: ${JSON.stringify(underWay)}`]
-        failures.push(told.join('\n  '))
+        const why = [`under way: ${JSON.stringify(underWay)}`, `left by the cut: ${JSON.stringify(contents)}`]
+        failures.push([`seed ${seed}, cut at ${place}:`, ...wrong.slice(0, 6), ...why].join('\n  '))
         const kindsHere = new Set(wrong.map(words => words.split(/[:\d(]/)[0].trim()))
         for (const kind of kindsHere) kinds[kind] = (kinds[kind] ?? 0) + 1
       }

@@ -120,13 +120,15 @@ describe('store: the events of a store that is killed', () => {
         else expect(complete).to.equal(type === 'added')
       }
       for (const [i, types] of told.entries()) {
-        // A job that was under way is done, with all its events of a blob, or not done, with none of them.
+        // A job that was under way is done, with all its events of a blob, or not done, with none of them. If the file
+        // of a tagged blob was complete, and the record was not written, the next opening adds the blob.
         const job = running.find(job => [...blobsOf(job)].includes(i))
         const more = job === undefined ? [] : EVENTS_OF[job[0]](state[i])
         const isMore = types.length > expected[i].length
-        const all = isMore ? [...expected[i], ...more] : expected[i]
+        const isRestored = state[i].isTagged && more[0] === 'added' && types.length === expected[i].length + 1
+        const all = [...expected[i], ...isRestored ? ['added'] : isMore ? more : []]
         expect(types, `events of blob ${i}, during ${JSON.stringify(job)}`).to.deep.equal(all)
-        if (isMore) counts['of jobs under way'] += more.length
+        counts['of jobs under way'] += types.length - expected[i].length
       }
       const there = (await listed(store.list())).map(({ cid }) => `${cid}`)
       expect(there.sort()).to.deep.equal(CIDS.filter((_, i) => blobs[i].isWhole).sort())

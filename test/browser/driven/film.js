@@ -1,4 +1,6 @@
 // A browser seeks in a film that two servers give, from one bucket. ffmpeg makes the film; without it, nothing runs.
+// The bucket is that of versitygw, through a gateway for each server. If `npm run test:bucket -- --install` has not
+// installed it, the bucket is in this process.
 import { execFile, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp } from 'node:fs/promises'
@@ -7,6 +9,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
+import { BUCKET, ENGINES, REGION, have, start } from '../../bucket/engines.js'
+import { FaultProxy } from '../../bucket/fault-proxy.js'
 import { FakeS3Server, KEYS } from '../../support/bucket/fake-s3-server.js'
 import { Folder } from '../../support/program.js'
 import { skipAloud } from '../../support/vectors.js'
@@ -20,18 +24,20 @@ const FILTERS = 'noise=alls=30:allf=t'
 /** @param {import('../engines/index.js').Browser} browser */
 export function testFilm (browser) {
   if (spawnSync('ffmpeg', ['-version']).status !== 0) return skipAloud('a film in a bucket', 'ffmpeg is not installed')
-  describe('a film in a bucket', () => {
-    const s3 = new FakeS3Server()
+  const isInstalled = isThere('versitygw')
+  const title = isInstalled ? `versitygw ${ENGINES.versitygw.version}` : 'this process: versitygw is not installed'
+  describe(`a film in a bucket of ${title}`, () => {
     const servers = []
-    let folder, page, cid
+    let bucket, folder, page, cid
 
-    before(async () => {
-      await s3.start()
+    before(async function () {
+      this.timeout(300_000) // ffmpeg may have a small share of the machine
+      bucket = await (isInstalled ? bucketOfVersitygw() : bucketInProcess())
       folder = new Folder(await mkdtemp(join(tmpdir(), 'baobox-film-')))
       await makeFilm(folder.at('film.webm'))
-      const { out } = await folder.run(['add', 'film.webm', '--tag', 'film'], { env: variables() })
+      const { out } = await folder.run(['add', 'film.webm', '--tag', 'film'], { env: bucket.variables[0] })
       cid = out.split(' ')[0]
-      for (const options of [[], ['--redirect']]) servers.push(await serve(options))
+      for (const [i, options] of [[], ['--redirect']].entries()) servers.push(await serve(options, bucket.variables[i]))
       page = createServer((_, response) => response.setHeader('content-type', 'text/html').end('<!doctype html>'))
       await once(page.listen(0, '127.0.0.1'), 'listening')
     })
@@ -39,14 +45,12 @@ export function testFilm (browser) {
     after(async () => {
       for (const { child } of servers) child.kill('SIGKILL')
       page?.close()
-      s3.stop()
+      await bucket?.stop()
       await folder?.remove()
     })
 
-    const variables = () => ({ ...KEYS, AWS_ENDPOINT_URL_S3: s3.endpoint, BAOBOX_STORE: 's3://bucket/films' })
-
-    async function serve (options) {
-      const child = folder.start(['serve', '--port', '0', ...options], { env: variables() })
+    async function serve (options, env) {
+      const child = folder.start(['serve', '--port', '0', ...options], { env })
       const [line] = await once(child.stdout, 'data')
       return { child, url: `${line}`.split('  ')[0] }
     }
@@ -67,14 +71,79 @@ export function testFilm (browser) {
     }
 
     it('is read by the browser itself only where it was redirected', async () => {
-      const requests = () => s3.fake.requests.splice(0).filter(text => text.includes('X-Amz-Signature')).length
-      requests()
+      bucket.takeOwn()
       await browser.evaluate(seekIn, `${servers[0].url}/blobs/${cid}`, [5])
-      expect(requests()).to.equal(0)
+      expect(bucket.takeOwn()).to.equal(0)
       await browser.evaluate(seekIn, `${servers[1].url}/blobs/${cid}?again`, [5])
-      expect(requests()).to.be.above(0)
+      expect(bucket.takeOwn()).to.be.above(0)
     })
   })
+}
+
+/**
+ * @typedef {object} FilmBucket
+ * @property {Record<string, string>[]} variables  those of each of two programs
+ * @property {() => number} takeOwn  how many requests with a signed URL, as browsers make them, have come since the
+ *   last call
+ * @property {() => Promise<void> | void} stop
+ */
+
+/** @param {string} engine */
+function isThere (engine) {
+  try {
+    have(engine, {})
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** True for the URL of a request that was signed for somebody else. @param {string} text */
+const isSignedUrl = text => text.includes('X-Amz-Signature')
+
+/** @returns {Promise<FilmBucket>} */
+async function bucketInProcess () {
+  const s3 = new FakeS3Server()
+  await s3.start()
+  const variables = { ...KEYS, AWS_ENDPOINT_URL_S3: s3.endpoint, BAOBOX_STORE: 's3://bucket/films' }
+  return {
+    variables: [variables, variables],
+    takeOwn: () => s3.fake.requests.splice(0).filter(isSignedUrl).length,
+    stop: () => s3.stop()
+  }
+}
+
+/** Each gateway is behind a proxy that counts. @returns {Promise<FilmBucket>} */
+async function bucketOfVersitygw () {
+  const { options, stop } = await start('versitygw')
+  let own = 0
+  const proxies = options.map(({ endpoint }) => new FaultProxy(endpoint))
+  const variables = []
+  for (const [i, proxy] of proxies.entries()) {
+    proxy.faultFor = ({ url }) => {
+      if (isSignedUrl(url)) own++
+      return undefined
+    }
+    variables.push({
+      AWS_ACCESS_KEY_ID: options[i].accessKeyId,
+      AWS_SECRET_ACCESS_KEY: options[i].secretAccessKey,
+      AWS_REGION: REGION,
+      AWS_ENDPOINT_URL_S3: await proxy.listen(),
+      BAOBOX_STORE: `s3://${BUCKET}/films`
+    })
+  }
+  return {
+    variables,
+    takeOwn () {
+      const count = own
+      own = 0
+      return count
+    },
+    async stop () {
+      await Promise.all(proxies.map(proxy => proxy.close()))
+      await stop()
+    }
+  }
 }
 
 /** @param {string} path */

@@ -7,6 +7,7 @@ import { dirname, extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
+import { testsInTurn } from '../../support/effort.js'
 import { noise } from '../../support/inputs.js'
 import { writeServiceWorker } from '../../support/service-worker-file.js'
 import { eventually, startHost } from './hosts.js'
@@ -49,13 +50,11 @@ export function testPublished (browser) {
       folder = await mkdtemp(join(tmpdir(), 'baobox-published-'))
       await writeFiles('old', { ...FILES, 'index.html': pageOf('old'), 'film.bin': noise(2_000_000, 98) })
       await writeFiles('new', { ...FILES, 'index.html': pageOf('new') })
-    })
-    after(() => rm(folder, { recursive: true }))
-    beforeEach(async () => {
-      honest = await start(hostOf(join(folder, 'copy')))
       await publish('old', 'old-site')
       await publish('new', 'copy')
     })
+    after(() => rm(folder, { recursive: true }))
+    beforeEach(async () => { honest = await start(hostOf(join(folder, 'copy'))) })
     afterEach(async () => {
       await browser.open('about:blank')
       for (const host of started.splice(0)) host.close()
@@ -108,8 +107,9 @@ export function testPublished (browser) {
       return eventually(seen, seen => seen.version === version)
     }
 
+    const [own, only] = testsInTurn(2)
     for (const [what, spoil] of Object.entries(BAD)) {
-      it(`comes from the one honest host when its own ${what}`, async () => {
+      own(`comes from the one honest host when its own ${what}`, async () => {
         await cp(join(folder, 'copy'), join(folder, 'bad'), { recursive: true })
         const bad = await start(hostOf(join(folder, 'bad'), spoilBlobs(spoil)))
         await publish('new', 'bad', honest.folder)
@@ -118,7 +118,7 @@ export function testPublished (browser) {
         expect(await browser.evaluate(filmOf)).to.deep.equal([200, FILM.length, await sha256(FILM)])
       })
 
-      it(`names its own host, which ${what}, when no other has right bytes`, async () => {
+      only(`names its own host, which ${what}, when no other has right bytes`, async () => {
         const bad = await start(hostOf(join(folder, 'copy'), spoilBlobs(spoil)))
         await browser.open(bad.folder)
         const { text } = await eventually(seen, ({ text = '' }) => text.includes('could not be installed'))

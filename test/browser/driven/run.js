@@ -2,6 +2,7 @@
 import Mocha from 'mocha'
 import { testDemo } from './demo.js'
 import { testFilm } from './film.js'
+import { testLongBlobs } from './long-blobs.js'
 import { testPublished } from './published.js'
 import { testServiceWorker } from './service-worker.js'
 import { testSite } from './site.js'
@@ -24,6 +25,7 @@ export async function runDriven (start, grep) {
     testDemo(browser)
     testPublished(browser)
     testFilm(browser)
+    testLongBlobs(browser)
     const { stats: { passes, pending, failures } } = await new Promise(resolve => {
       const runner = mocha.run(() => resolve(runner))
     })

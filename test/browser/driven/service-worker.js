@@ -1,5 +1,6 @@
 // A browser shows a site whose files a service worker fetches from mirrors and verifies.
 import { expect } from 'chai'
+import { gzipSync } from 'node:zlib'
 import { hash, toCid } from '../../../lib/index.js'
 import { Manifest, putManifest } from '../../../exchange/collections/index.js'
 import { createHandler } from '../../../exchange/http/index.js'
@@ -35,6 +36,7 @@ const filesOf = version => ({
   '/images/square.svg': ['image/svg+xml', text('<svg xmlns="http://www.w3.org/2000/svg" width="80" height="60"/>')],
   '/big.bin': ['application/octet-stream', BIG],
   '/later.bin': ['application/octet-stream', noise(100_000, 96)],
+  '/packed.txt': ['text/plain; charset=utf-8', gzipSync('unpacked')],
   '/sound.wav': ['audio/wav', wave()]
 })
 
@@ -73,7 +75,8 @@ export function testServiceWorker (browser) {
       for (const version of ['one', 'two']) {
         const entries = []
         for (const [path, [type, bytes]] of Object.entries(filesOf(version))) {
-          entries.push([path, { src: (await store.put(bytes)).cid, 'content-type': type }])
+          const encoding = path === '/packed.txt' && { 'content-encoding': 'gzip' }
+          entries.push([path, { src: (await store.put(bytes)).cid, 'content-type': type, ...encoding }])
         }
         const { cid } = await putManifest(store, Manifest.from(entries))
         sites[version] = `${toCid(cid.multihash.digest)}` // as mirrors are asked for it
@@ -126,6 +129,7 @@ export function testServiceWorker (browser) {
       expect(picture).to.deep.equal([80, 60])
       expect(await browser.evaluate(fetched, 'version.txt')).to.deep.equal(
         { status: 200, type: 'text/plain; charset=utf-8', text: 'one' })
+      expect(await browser.evaluate(fetched, 'packed.txt')).to.include({ status: 200, text: 'unpacked' })
       expect(await browser.evaluate(fetched, 'none')).to.include({ status: 404 })
       expect(await browser.evaluate(digestOf, 'big.bin')).to.deep.equal([200, BIG.length, await sha256(BIG)])
       const part = BIG.subarray(4_000_000, 5_000_000)
@@ -210,6 +214,17 @@ export function testServiceWorker (browser) {
       expect(await browser.evaluate(digestOf, 'big.bin')).to.deep.equal([200, BIG.length, await sha256(BIG)])
     })
 
+    it('drops files when the browser gives it less space than it has promised', async () => {
+      const { template } = await startMirror()
+      const { url } = await startSite([template], { before: `(${limitStorage})(${7 * MIB})` })
+      await open(url)
+      expect(await browser.evaluate(digestOf, 'big.bin')).to.deep.equal([200, BIG.length, await sha256(BIG)])
+      const sound = filesOf('one')['/sound.wav'][1].subarray(0, 2_000_000)
+      expect(await browser.evaluate(digestOf, 'sound.wav', 'bytes=0-1999999'))
+        .to.deep.equal([206, sound.length, await sha256(sound)])
+      expect((await browser.evaluate(fetched, 'version.txt')).text).to.equal('one')
+    })
+
     it('goes on with what it had when the browser has stopped it in the middle of a body', async function () {
       if (browser.stopWorkers === undefined) return this.skip()
       let release
@@ -237,6 +252,26 @@ async function sha256 (bytes) {
 }
 
 // The functions below run in the page.
+
+/** Makes IndexedDB refuse values beyond a limit. */
+function limitStorage (limit) {
+  const { IDBObjectStore, IDBKeyRange, DOMException } = globalThis
+  const { put, delete: remove } = IDBObjectStore.prototype
+  const kept = new Map()
+  IDBObjectStore.prototype.put = function (value, key) {
+    const name = `${this.name} ${key}`
+    const len = value.size ?? value.byteLength
+    const used = [...kept.values()].reduce((sum, { len }) => sum + len, 0) - (kept.get(name)?.len ?? 0)
+    if (used + len > limit) throw new DOMException('full', 'QuotaExceededError')
+    kept.set(name, { store: this.name, key, len })
+    return put.call(this, value, key)
+  }
+  IDBObjectStore.prototype.delete = function (keys) {
+    const range = keys instanceof IDBKeyRange ? keys : IDBKeyRange.only(keys)
+    for (const [name, { store, key }] of kept) if (store === this.name && range.includes(key)) kept.delete(name)
+    return remove.call(this, keys)
+  }
+}
 
 const versionOf = () => globalThis.version
 

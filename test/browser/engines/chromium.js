@@ -23,12 +23,17 @@ export const chromium = {
     const removeProfile = () => rm(profile, { recursive: true, force: true, maxRetries: 5 })
     const context = await chromium.launchPersistentContext(profile, { executablePath, args: FLAGS })
       .catch(async error => { await removeProfile(); throw error })
-    const page = context.pages()[0] ?? await context.newPage()
-    page.on('crash', () => onGone('the page crashed'))
-    page.on('close', () => onGone('the page was closed'))
-    const session = await context.newCDPSession(page)
+    let page, session
+    const use = async next => {
+      page = next
+      page.on('crash', () => onGone('the page crashed'))
+      page.on('close', () => onGone('the page was closed'))
+      session = await context.newCDPSession(page)
+    }
+    await use(context.pages()[0] ?? await context.newPage())
     return {
       version: context.browser()?.version() ?? '',
+      profile,
       open: async url => { await page.goto(url) },
       // playwright passes on one argument.
       evaluate: (run, ...args) => page.evaluate(`(${run})(...${JSON.stringify(args)})`),
@@ -43,6 +48,12 @@ export const chromium = {
       async stopWorkers () {
         await session.send('ServiceWorker.enable')
         await session.send('ServiceWorker.stopAllWorkers')
+      },
+      async kill () {
+        const crashed = page.removeAllListeners().waitForEvent('crash')
+        session.send('Page.crash').catch(() => {}) // The page does not answer any more.
+        await crashed
+        await use(await context.newPage())
       },
       async close () {
         await context.close()

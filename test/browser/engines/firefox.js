@@ -1,4 +1,8 @@
 // Starts Firefox, through puppeteer-core and WebDriver BiDi.
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { findProgram } from './programs.js'
 
 const extraPrefsFirefox = {
@@ -15,14 +19,22 @@ export const firefox = {
 
   find: () => findProgram('FIREFOX', ['firefox-esr', 'firefox']),
 
-  /** puppeteer makes a profile on the disk and removes it. */
   async start (executablePath, onGone) {
     const { default: puppeteer } = await import('puppeteer-core')
-    const browser = await puppeteer.launch({ browser: 'firefox', executablePath, headless: true, extraPrefsFirefox })
-    browser.on('disconnected', () => onGone('Firefox ended'))
-    const [page] = await browser.pages()
+    const userDataDir = await mkdtemp(join(tmpdir(), 'baobox-profile-'))
+    const removeProfile = () => rm(userDataDir, { recursive: true, force: true, maxRetries: 5 })
+    let browser, page
+    const launch = async () => {
+      await writeFile(join(userDataDir, 'user.js'), '') // puppeteer wants to keep a copy of it
+      const options = { executablePath, userDataDir, extraPrefsFirefox, headless: true }
+      browser = await puppeteer.launch({ ...options, browser: 'firefox' })
+      browser.on('disconnected', () => onGone('Firefox ended'));
+      [page] = await browser.pages()
+    }
+    await launch().catch(async error => { await removeProfile(); throw error })
     return {
       version: (await browser.version()).replace('firefox/', ''),
+      profile: userDataDir,
       open: async url => { await page.goto(url, { timeout: 0 }) },
       evaluate: (run, ...args) => page.evaluate(run, ...args),
       async follow (selector) {
@@ -31,7 +43,17 @@ export const firefox = {
       screenshot: async () => Buffer.from(await page.screenshot()),
       resize: (width, height) => page.setViewport({ width, height }),
       stopWorkers: async () => {}, // they end by themselves: see above
-      close: () => browser.close()
+      async kill () {
+        browser.removeAllListeners()
+        const ended = once(browser.process(), 'exit')
+        browser.process().kill('SIGKILL')
+        await ended
+        await launch()
+      },
+      async close () {
+        await browser.close()
+        await removeProfile()
+      }
     }
   }
 }

@@ -14,6 +14,7 @@ import { webkit } from './webkit.js'
  *
  * @typedef {object} Browser  one page of a browser
  * @property {string} version
+ * @property {string} [profile]  the folder where the browser keeps what pages store; undefined if it is in memory
  * @property {(url: string) => Promise<void>} open  resolves when the page has loaded
  * @property {(run: Function, ...args: any[]) => Promise<any>} evaluate  runs a function in the page. Its arguments and
  *   its result are JSON, and it uses nothing outside of itself; it may be asynchronous
@@ -24,6 +25,8 @@ import { webkit } from './webkit.js'
  *   that of the browser
  * @property {() => Promise<void>} [stopWorkers]  makes all service workers stop, now or soon, as a browser does that
  *   needs memory; undefined if the driver cannot do that
+ * @property {() => Promise<void>} [kill]  kills the process of the page, or the whole browser, in the middle of its
+ *   work, and opens an empty page with the same profile; undefined if the driver cannot do that
  * @property {() => Promise<void>} close  ends the browser and removes the profile
  */
 

@@ -40,13 +40,16 @@ export const webkit = {
       }).build()
       return {
         version: (await page.getCapabilities()).get('browserVersion') ?? '',
-        open: url => page.get(url),
+        async open (url) {
+          await page.get(url)
+          await loaded(page)
+        },
         evaluate: (run, ...args) => evaluate(page, run, args),
         async follow (selector) {
           const before = await page.getCurrentUrl()
           await page.findElement({ css: selector }).click()
-          await page.wait(async () => await page.getCurrentUrl() !== before &&
-            await page.executeScript('return document.readyState') === 'complete')
+          await page.wait(async () => await page.getCurrentUrl() !== before)
+          await loaded(page)
         },
         screenshot: async () => Buffer.from(await page.takeScreenshot(), 'base64'),
         resize: (width, height) => resize(page, width, height),
@@ -60,6 +63,11 @@ export const webkit = {
       throw error
     }
   }
+}
+
+/** Waits until a page has run its scripts: WebKit's driver may say sooner that it has opened a page. */
+function loaded (page) {
+  return page.wait(async () => await page.executeScript('return document.readyState') === 'complete')
 }
 
 /** Runs a function in a page. The driver waits for a callback, not for a promise. */

@@ -1,11 +1,13 @@
 // Checks and inputs of the two suites about disks.
-import { readdir } from 'node:fs/promises'
+import { readFile, readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { Level } from 'level'
 import { hash } from '../../../lib/index.js'
-import { VIEWS } from '../../support/constants.js'
+import { same } from '../../support/bytes.js'
+import { GROUP, VIEWS } from '../../support/constants.js'
 import { stream } from '../../support/feeding.js'
 import { splice } from '../../support/store/grown.js'
-import { idsIn, recordsIn } from '../../support/store/inspect.js'
+import { databasesOf, deletionsIn, idsIn, idsWithout, readState, recordsIn } from '../../support/store/inspect.js'
 
 const PIECE_LEN = 300_000
 const CHUNK_LEN = 1024
@@ -79,6 +81,84 @@ export async function orphansIn (location) {
       ...files.filter(id => !inFiles.has(id)).map(id => `the file ${id}`),
       ...[...inFiles].filter(id => !files.includes(id)).map(id => `no file ${id}`)
     ]
+  } finally {
+    await Promise.all([index.close(), data.close()])
+  }
+}
+
+/**
+ * Lists the ids that have data or a file, and that no record names.
+ *
+ * @param {import('../../../store/index.js').BlobStore} store @returns {Promise<number[]>}
+ */
+export async function unnamedIdsIn (store) {
+  const { index, data, files } = databasesOf(store)
+  return idsWithout([...new Set([...await idsIn(data), ...await files.ids()])], await recordsIn(index))
+}
+
+/**
+ * Finds the files without a record that an opening rightly leaves: the blob is tagged and present in part, and each of
+ * the file and the record has groups that the other lacks.
+ *
+ * @param {import('../../../store/index.js').BlobStore} store
+ * @param {{ bytes: Uint8Array, present: import('../../../lib/index.js').ChunkRanges }[]} tagged  the tagged blobs that
+ *   are present
+ * @returns {Promise<number[]>} their ids
+ */
+export async function keptFilesIn (store, tagged) {
+  const { files } = databasesOf(store)
+  const withFile = new Set(await files.ids())
+  const kept = []
+  for (const id of await unnamedIdsIn(store)) {
+    if (!withFile.has(id)) continue
+    const file = await readFile(files.pathOf(id))
+    if (tagged.some(blob => areBothNeeded(file, blob))) kept.push(id)
+  }
+  return kept
+}
+
+/**
+ * True if a file has groups of a blob that are not present, and lacks some that are.
+ *
+ * @param {Uint8Array} file
+ * @param {{ bytes: Uint8Array, present: import('../../../lib/index.js').ChunkRanges }} blob
+ */
+function areBothNeeded (file, { bytes, present }) {
+  let [adds, lacks] = [false, false]
+  for (let start = 0; start < bytes.length; start += GROUP) {
+    const end = Math.min(start + GROUP, bytes.length)
+    const isInFile = same(file.subarray(start, end), bytes.subarray(start, end))
+    const isPresent = covers(present, start, end)
+    adds ||= isInFile && !isPresent
+    lacks ||= isPresent && !isInFile
+  }
+  return adds && lacks
+}
+
+/**
+ * Tells what is in the folder of a store that nobody has opened since the power cut, for messages. It opens the
+ * databases, which changes them.
+ *
+ * @param {string} location
+ */
+export async function contentsOf (location) {
+  const files = []
+  for (const name of await readdir(location, { recursive: true })) {
+    const found = await stat(join(location, name))
+    if (found.isFile()) files.push(`${name} ${found.size}`)
+  }
+  const [index, data] = ['index', 'data'].map(name => new Level(`${location}/${name}`, VIEWS))
+  try {
+    await Promise.all([index.open(), data.open()])
+    return {
+      files,
+      state: await readState(index),
+      notes: await deletionsIn(index),
+      records: await recordsIn(index),
+      data: await idsIn(data)
+    }
+  } catch (error) {
+    return { files, error: `${error.code} ${error.cause?.message ?? error.message}` }
   } finally {
     await Promise.all([index.close(), data.close()])
   }

@@ -15,7 +15,9 @@ import { noise } from '../../support/inputs.js'
 import { sliceOf } from '../../support/store/stores.js'
 import { Disk, MARK, entriesOf } from './journal.js'
 import { PARTS, Promises } from './promises.js'
-import { covers, inPieces, orphansIn, putOrAppend, splicedOf } from './look.js'
+import {
+  contentsOf, covers, inPieces, keptFilesIn, orphansIn, putOrAppend, splicedOf, unnamedIdsIn
+} from './look.js'
 
 /** Sizes of blobs in one extent, in several, with a tree, and in files. The others are small, and put in batches. */
 const SIZES = [300, 20_000, 250_000, 900_000, 1_200_000, 1_600_000, 3_000_000]
@@ -181,18 +183,25 @@ async function examine (location, promises, random) {
         })
         if (read && !same(read, bytes.subarray(start, end))) fault(`wrong: ${where}`)
       }
-      if (stat !== undefined) kept.push({ i, root, boundaries: ranges.boundaries.join() })
+      if (stat !== undefined) {
+        kept.push({ i, root, boundaries: ranges.boundaries.join(), isTagged: tags.length > 0, bytes, present: ranges })
+      }
     }
     const early = await store.fsck()
-    if (!early.isSound) fault(`unsound when opened: ${told(early)}`)
+    const keptFiles = early.orphans > 0 ? await keptFilesIn(store, kept.filter(({ isTagged }) => isTagged)) : []
+    if (!isSoundBut(early, keptFiles.length)) {
+      const blobs = kept.map(({ i, isTagged, boundaries }) => `${i}${isTagged ? ' (tagged)' : ''}: ${boundaries}`)
+      const ids = `ids without a record: ${await unnamedIdsIn(store)}; rightly kept: ${keptFiles}`
+      fault(`unsound when opened: ${told(early)}; ${ids}; chunks of blobs: ${blobs.join('; ')}`)
+    }
     for (const { i, root } of kept) await store.tags.set(`kept ${i}`, root)
     for (const tag of ['new 1', 'new 2', 'new 3']) {
       await store.put(noise(random.pick([500, 40_000, 1_100_000]), random.next()), { tag })
     }
     await store.gc()
     let late = await store.fsck()
-    if (late.orphans > 0) {
-      // The data of a put that was cut stays if its blob is tagged, and the store has other chunks of the blob.
+    if (keptFiles.length > 0) {
+      if (!isSoundBut(late, keptFiles.length)) fault(`unsound while files are kept: ${told(late)}`)
       for (const entry of kept) entry.boundaries = await whole(store, entry)
       await store.gc()
       late = await store.fsck()
@@ -218,6 +227,15 @@ async function whole (store, { i, root }) {
   return (await store.stat(root)).present.boundaries.join()
 }
 
+/**
+ * Returns true if `fsck` has found nothing wrong but a number of orphans.
+ *
+ * @param {import('../../../store/index.js').FsckReport} report @param {number} orphans
+ */
+const isSoundBut = ({ isReadable, isStateDamaged, damaged, records, tags, strays, ...report }, orphans) =>
+  isReadable && !isStateDamaged && damaged.length + records.length + tags.length + strays === 0 &&
+  report.orphans === orphans
+
 /** The faults in a report of `fsck`. */
 function told ({ isSound, ...report }) {
   const isWorthIt = value => Array.isArray(value) ? value.length > 0 : value !== 0
@@ -238,18 +256,28 @@ async function cut (journal, folder, cuts, seed) {
       if (entries[at].kind === MARK) promises.read(Buffer.from(entries[at].bytes).toString())
       else disk.follow(entries[at])
     }
-    const random = new Random(seed * 1_000_003 + place)
-    const location = join(folder, `${place}`)
+    const [seedHere, location] = [seed * 1_000_003 + place, join(folder, `${place}`)]
     await mkdir(folder, { recursive: true })
+    const random = new Random(seedHere)
     await disk.write(location, random)
+    /** Tells what this cut has left, before the store was opened. */
+    const contents = async () => {
+      const again = `${location} again`
+      await disk.write(again, new Random(seedHere))
+      const found = await contentsOf(join(again, 'store'))
+      await rm(again, { recursive: true })
+      return found
+    }
     const stuck = setTimeout(() => {
       console.log(JSON.stringify({ place, wrong: ['stuck'] }))
       process.exit(1)
     }, PATIENCE)
     const wrong = await examine(join(location, 'store'), promises, random)
     clearTimeout(stuck)
-    console.log(JSON.stringify({ place, wrong, ...(wrong.length > 0 && { underWay: promises.underWay }) }))
-    if (!process.env.KEEP || wrong.length === 0) await rm(location, { recursive: true })
+    const isWrong = wrong.length > 0
+    const why = isWrong ? { underWay: promises.underWay, contents: await contents() } : undefined
+    console.log(JSON.stringify({ place, wrong, ...why }))
+    if (!process.env.KEEP || !isWrong) await rm(location, { recursive: true })
   }
 }
 
