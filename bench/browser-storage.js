@@ -1,7 +1,7 @@
-// Measures where a store in a browser keeps a long blob fastest: in IndexedDB, as it does, or in a file of the
-// origin-private file system (OPFS), which a store would read and write by synchronous handles in a dedicated worker,
-// or by streams and Blobs elsewhere. For OPFS, support/browser/opfs-folder.js takes the place of the folder of blob
-// files that a store has in Node.js.
+// Measures where a store in a browser keeps a long blob fastest: as Blobs in IndexedDB, as it does; as bytes in
+// IndexedDB, as it does where the browser refuses Blobs; or in a file of the origin-private file system (OPFS), which a
+// store would read and write by synchronous handles in a dedicated worker, or by streams and Blobs elsewhere. For OPFS,
+// support/browser/opfs-folder.js takes the place of the folder of blob files that a store has in Node.js.
 //
 // The contestants of a store run in the same worker. Reads are verified, and find the bytes in the cache of the system.
 // The other tables show what each engine takes for other values in IndexedDB. It runs in each engine that test/browser
@@ -30,7 +30,7 @@ const READS = flags.quick ? 10 : 200
 const ROUNDS = flags.quick ? 1 : Number(flags.repeat ?? 7)
 /** The contestants of each table. */
 const TABLES = {
-  'a blob of a store': ['IndexedDB', 'OPFS, synchronous handles', 'OPFS, streams and Blobs'],
+  'a blob of a store': ['IndexedDB', 'IndexedDB without Blobs', 'OPFS, synchronous handles', 'OPFS, streams and Blobs'],
   'IndexedDB without a store': ['values of 256 KiB', 'Blobs of 256 KiB', 'values of 1 MiB', 'Blobs of 1 MiB']
 }
 const CONTESTANTS = Object.values(TABLES).flat()

@@ -15,9 +15,15 @@ import { FORMS, RawStore } from './raw.js'
  */
 
 /** Where a store keeps the bytes of long blobs. */
-const OPENERS = { IndexedDB: undefined, 'OPFS, synchronous handles': openSync, 'OPFS, streams and Blobs': openStreams }
+const OPENERS = { 'OPFS, synchronous handles': openSync, 'OPFS, streams and Blobs': openStreams }
 
-const { indexedDB, navigator } = globalThis
+const { IDBObjectStore, indexedDB, navigator } = globalThis
+const { put } = IDBObjectStore.prototype
+/** Replaces `put` of IndexedDB. @type {typeof put} */
+function putNoBlob (value, key) {
+  if (value instanceof Blob) throw new DOMException('refused', 'DataCloneError')
+  return put.call(this, value, key)
+}
 
 let bytes = new Uint8Array(0)
 let runs = 0
@@ -63,6 +69,7 @@ async function run ({ contestant, size, reads, readLen }) {
 /** @param {string} contestant @param {string} name @param {(place: Place) => Promise<void>} work */
 async function useStore (contestant, name, work) {
   choice.open = OPENERS[/** @type {keyof typeof OPENERS} */ (contestant)]
+  IDBObjectStore.prototype.put = contestant === 'IndexedDB without Blobs' ? putNoBlob : put
   const store = await BlobStore.open(name)
   const cid = hash(bytes)
   try {
@@ -82,6 +89,7 @@ async function useStore (contestant, name, work) {
 
 /** @param {string} contestant @param {string} name @param {(place: Place) => Promise<void>} work */
 async function useRaw (contestant, name, work) {
+  IDBObjectStore.prototype.put = put
   const form = FORMS[contestant]
   const store = await RawStore.open(name)
   try {

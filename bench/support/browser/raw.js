@@ -5,8 +5,8 @@ const { indexedDB } = globalThis
 /** @typedef {{ len: number, perWrite: number, make: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array | Blob }} Form */
 
 /**
- * `len`: bytes of a value; `perWrite`: values in a transaction; `make`: makes a value. The store writes values of 256
- * KiB, four in a transaction.
+ * `len`: bytes of a value; `perWrite`: values in a transaction; `make`: makes a value. The store writes Blobs of 1
+ * MiB, four in a transaction.
  *
  * @type {Record<string, Form>}
  */
