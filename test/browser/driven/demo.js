@@ -48,7 +48,7 @@ export function testDemo (browser) {
         const answer = await browser.evaluate(ask, ...args)
         if (answer) return answer
         if (Date.now() > end) {
-          const shown = await browser.evaluate(textOf, '#film-app, #tree-app, #store-app')
+          const shown = await browser.evaluate(textOf, 'body')
           throw new Error(`the page never said yes to ${ask.name}(${args}), but shows: ${shown}`)
         }
         await pause(50)
