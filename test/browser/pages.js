@@ -1,6 +1,7 @@
 // The pages in which the suites run.
 
 export const EFFORT = Number(process.env.EFFORT ?? 0.2)
+export const { SEED } = process.env
 export const ALL = process.env.ALL === '1'
 
 const POLICY = "default-src 'self'; img-src data:"

@@ -1,5 +1,5 @@
 // Opens a page in a browser, and prints what the page reports until its suites have ended.
-import { ALL, EFFORT } from './pages.js'
+import { ALL, EFFORT, SEED } from './pages.js'
 import { serve } from './server.js'
 
 const LONGEST = 30 * 60_000
@@ -52,6 +52,7 @@ export async function runPage (name, start, { kernel, workers, headers, grep = '
     browser = await start(reason => ended.reject(new Error(reason)))
     const quota = String(browser.setQuota !== undefined)
     const query = new URLSearchParams({ engine: name, kernel, workers, grep, quota, effort: EFFORT, all: ALL })
+    if (SEED !== undefined) query.set('seed', SEED)
     browser.open(`${url}?${query}`).catch(ended.reject)
     const outcome = await ended.promise
     return { ...outcome, errors, seconds: Math.round((Date.now() - began) / 1000), version: browser.version }

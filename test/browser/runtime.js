@@ -10,6 +10,9 @@ export const LEVEL = 'browser-level'
 /** A factor for the number of random cases, from the address of the page; `effort.js` applies it. */
 export const EFFORT = Number(settings.get('effort') ?? 0.2)
 
+/** Where the random cases of properties start. Without it, each run draws others. @type {number | undefined} */
+export const SEED = settings.has('seed') ? Number(settings.get('seed')) : undefined
+
 /** True if suites run on each kernel and in each kind of place; otherwise they run on one. */
 export const ALL = settings.get('all') === 'true'
 

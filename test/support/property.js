@@ -1,8 +1,8 @@
 // Checks properties with random cases. Cases that once failed are kept in test/property/seeds.json, by seed and path,
-// and replayed before new ones are drawn. When the arbitraries of a property change, drop its seeds: they then mean
-// other cases.
+// and replayed before others are drawn: new ones, or with SEED always the same. When the arbitraries of a property
+// change, drop its seeds: they then mean other cases.
 import fc from 'fast-check'
-import { readJson } from '#runtime'
+import { SEED, readJson } from '#runtime'
 import { atEffort } from './effort.js'
 
 const seeds = await readJson('property/seeds.json')
@@ -14,7 +14,7 @@ const seeds = await readJson('property/seeds.json')
  */
 export async function holds (name, property, runs = 100) {
   for (const known of seeds[name] ?? []) await fc.assert(property, { numRuns: 1, ...known })
-  const result = await fc.check(property, { numRuns: atEffort(runs) })
+  const result = await fc.check(property, { numRuns: atEffort(runs), ...SEED !== undefined && { seed: SEED } })
   if (result.failed) {
     const entry = JSON.stringify({ seed: result.seed, path: result.counterexamplePath })
     const hint = `To keep this case, add to "${name}" in seeds.json: ${entry}`

@@ -10,6 +10,9 @@ export const LEVEL = 'classic-level'
 /** A factor for the number of random cases; `effort.js` applies it. */
 export const EFFORT = Number(process.env.EFFORT ?? 0.2)
 
+/** Where the random cases of properties start. Without it, each run draws others. @type {number | undefined} */
+export const SEED = process.env.SEED === undefined ? undefined : Number(process.env.SEED)
+
 /** True if suites run on each kernel and in each kind of place; otherwise they run on one of each. */
 export const ALL = process.env.ALL === '1'
 

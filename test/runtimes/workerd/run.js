@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { suites as suitesOfPages } from '../../browser/bundle.js'
-import { ALL, EFFORT } from '../../support/runtime.js'
+import { ALL, EFFORT, SEED } from '../../support/runtime.js'
 import { FOLDERS, SUITES, TITLES } from './left-out.js'
 
 const TESTS = fileURLToPath(new URL('../..', import.meta.url))
@@ -44,7 +44,7 @@ const suites :Workerd.Worker = (
 );
 `
 
-const SETTINGS = { version, effort: EFFORT, all: ALL, titles: TITLES, isWhole: chosen.length === 0 }
+const SETTINGS = { version, effort: EFFORT, seed: SEED, all: ALL, titles: TITLES, isWhole: chosen.length === 0 }
 
 /** The Worker. The bundle is the body of a function. @param {string} bundle */
 const workerOf = bundle => `import engine from './engine.wasm'

@@ -1,13 +1,16 @@
 // Functions of workerd that the suites need. test/support/runtime.js has the same for Node.js, Bun and Deno. run.js
 // puts the settings and the files into the global `suites`.
 
-const { effort, all, files } = globalThis.suites
+const { effort, seed, all, files } = globalThis.suites
 
 /** The only kind of level: Workers have neither files nor IndexedDB. */
 export const LEVEL = 'memory-level'
 
 /** A factor for the number of random cases; `effort.js` applies it. */
 export const EFFORT = effort
+
+/** Where the random cases of properties start. Without it, each run draws others. @type {number | undefined} */
+export const SEED = seed
 
 /** True if suites run on each kernel; otherwise they run on one. */
 export const ALL = all
