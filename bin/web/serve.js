@@ -2,7 +2,7 @@
 
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { readFile, readdir } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { createOutboardSync } from '../../encoder/index.js'
@@ -42,11 +42,11 @@ const MAX_BODY = 1000
  * @returns {Promise<DemoServer>}
  */
 export async function serveDemo ({ port = 0 } = {}) {
-  await makePage()
-  const film = new Uint8Array(await readFile(new URL('film.webm', BUILT)))
+  const page = await loadPage()
+  const film = new Uint8Array(/** @type {Uint8Array} */ (page.get('film.webm')))
   const hosts = await startHosts({ film, outboard: createOutboardSync(film).bytes }, ADDRESS)
   const server = createServer((request, response) => {
-    answer(request, response, hosts).catch(() => response.destroy())
+    answer(request, response, { page, hosts }).catch(() => response.destroy())
   })
   const close = () => {
     for (const one of [server, ...hosts]) one.close()
@@ -62,27 +62,40 @@ export async function serveDemo ({ port = 0 } = {}) {
   return { url: `http://${ADDRESS}:${/** @type {AddressInfo} */ (server.address()).port}/`, hosts, close }
 }
 
-/** Builds the page. The package contains the built page. A checkout builds it each time, as it may have changed. */
-async function makePage () {
-  if (existsSync(BUILT) && !existsSync(new URL('../../tsconfig.json', import.meta.url))) return
+/**
+ * Returns the files of the page, by their names. The package contains the built page. A checkout builds it each time,
+ * because it may have changed.
+ *
+ * @returns {Promise<Map<string, Uint8Array>>}
+ */
+async function loadPage () {
+  const isBuilt = existsSync(BUILT) && !existsSync(new URL('../../tsconfig.json', import.meta.url))
   try {
-    await buildPage()
+    return isBuilt ? await readPage() : await buildPage()
   } catch (error) {
     if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ERR_MODULE_NOT_FOUND') throw error
     throw new Failure("the page is not built, and esbuild is missing: run 'npm install' first", { cause: error })
   }
 }
 
-/** @param {IncomingMessage} request @param {ServerResponse} response @param {Host[]} hosts */
-async function answer (request, response, hosts) {
+async function readPage () {
+  const names = await readdir(BUILT)
+  return new Map(await Promise.all(names.map(async name =>
+    /** @type {const} */ ([name, await readFile(new URL(name, BUILT))]))))
+}
+
+/**
+ * @param {IncomingMessage} request @param {ServerResponse} response
+ * @param {{ page: Map<string, Uint8Array>, hosts: Host[] }} served
+ */
+async function answer (request, response, { page, hosts }) {
   const { pathname } = new URL(request.url ?? '/', 'http://page')
   if (pathname === '/hosts') return answerHosts(request, response, hosts)
   const name = pathname === '/' ? 'index.html' : pathname.slice(1)
   const type = TYPES[/\.\w+$/.exec(name)?.[0] ?? '']
-  if (!/^[\w-]+\.\w+$/.test(name) || type === undefined || !existsSync(new URL(name, BUILT))) {
-    return response.writeHead(404, HEADERS).end()
-  }
-  response.writeHead(200, { ...HEADERS, 'content-type': type }).end(await readFile(new URL(name, BUILT)))
+  const bytes = page.get(name)
+  if (type === undefined || bytes === undefined) return response.writeHead(404, HEADERS).end()
+  response.writeHead(200, { ...HEADERS, 'content-type': type }).end(bytes)
 }
 
 /**

@@ -7,8 +7,6 @@ const MACHINE = process.arch === 'arm64' ? 'aarch64' : 'x86_64'
 /** The folders in which distributions put the small browser, which is not a command. */
 const FOLDERS = [`/usr/lib/${MACHINE}-linux-gnu`, '/usr/libexec', '/usr/lib64', '/usr/lib']
   .flatMap(folder => ['webkitgtk-6.0', 'webkit2gtk-4.1', 'webkit2gtk-4.0'].map(name => `${folder}/${name}`))
-/** Of a page that is to be opened. */
-const MOST_TRIES = 3
 
 /** @type {import('./index.js').Engine} */
 export const webkit = {
@@ -42,7 +40,10 @@ export const webkit = {
       }).build()
       return {
         version: (await page.getCapabilities()).get('browserVersion') ?? '',
-        open: url => open(page, url),
+        async open (url) {
+          await page.get(url)
+          await loaded(page)
+        },
         evaluate: (run, ...args) => evaluate(page, run, args),
         async follow (selector) {
           const before = await page.getCurrentUrl()
@@ -61,18 +62,6 @@ export const webkit = {
       await close()
       throw error
     }
-  }
-}
-
-/** Opens a page. A load fails now and then on a busy machine, and the driver does not say so: it is tried again. */
-async function open (page, url) {
-  for (let tries = 1; ; tries++) {
-    await page.get(url)
-    await loaded(page)
-    const [address, text] = await page.executeScript('return [location.href, document.body.innerText]')
-    if (address !== 'about:blank' || url === address) return
-    console.log(`${url} was not loaded: ${text}`)
-    if (tries === MOST_TRIES) throw new Error(`${url} was not loaded ${MOST_TRIES} times: ${text}`)
   }
 }
 
