@@ -9,7 +9,7 @@ import { FailoverReader } from './failover.js'
 import { MirrorBook, TRY_OPTIONS } from './mirror-book.js'
 import { assertInteger, assertOptions } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
-import { Mirror, mirrorOf, mirrorsOf } from './mirror.js'
+import { Mirror, filledIn, mirrorOf, mirrorsOf } from './mirror.js'
 import { isRasl } from './server/rasl.js'
 import { modeOf } from '../../lib/hash/mode-options.js'
 import { eitherOf } from '../../lib/source/async-util.js'
@@ -19,7 +19,7 @@ import { parseRoot, toCid } from '../../lib/hash/cid.js'
 /** @import { NamedBlob } from '../../lib/hash/cid.js' */
 /** @import { RangeLike } from '../../lib/tree/ranges.js' */
 /** @import { HttpOptions } from '../sources/http/options.js' */
-/** @import { MirrorLike, SliceGiver } from './mirror.js' */
+/** @import { MirrorLike } from './mirror.js' */
 /** @import { TryOptions } from './mirror-book.js' */
 /** @import { ProgressOptions, SliceOutboard } from '../../lib/core/types.js' */
 
@@ -64,8 +64,7 @@ const DEFAULT_TYPE = 'application/octet-stream'
  * are not passed on, because nothing proves them. So there is a Content-Length only if the size is proven before the
  * body begins: for HEAD, for a `Range` header, with `onProgress`, and for blobs that arrive whole with the first bytes.
  *
- * @param {string | URL | Request | Mirror | SliceGiver} input  a Request must be GET or HEAD; its headers, credentials
- *   and signal are used
+ * @param {Request | MirrorLike} input  a Request must be GET or HEAD; its headers, credentials and signal are used
  * @param {FetchOptions} options
  * @returns {Promise<Response>} when the first bytes have been verified: 200, or 206 for a part
  * @throws {import('../../lib/core/errors.js').BaoError} FETCH_FAILED, FETCH_STATUS, FETCH_REFUSED, and the errors of
@@ -90,7 +89,7 @@ export async function fetchVerified (input, options) {
   const cancelled = new AbortController()
   const ending = eitherOf(request?.signal, eitherOf(signal, cancelled.signal))
   const http = httpOf(request, options)
-  const own = firstMirrors(request?.url ?? /** @type {string | URL | Mirror | SliceGiver} */ (input), outboard, http)
+  const own = firstMirrors(request?.url ?? /** @type {MirrorLike} */ (input), root, outboard, http)
   for (const mirror of own) book.add(mirror)
   // The headers and credentials of a Request go only to its own server.
   const forOthers = { fetch: http.fetch, headers: options.headers }
@@ -166,14 +165,15 @@ function streamOf (first, rest, { onSent, onCancel }) {
 }
 
 /**
- * @param {string | URL | Mirror | SliceGiver} input @param {SliceOutboard | undefined} outboard
- * @param {HttpOptions} http
+ * @param {MirrorLike} input @param {Uint8Array} root  of the blob
+ * @param {SliceOutboard | undefined} outboard @param {HttpOptions} http
  */
-function firstMirrors (input, outboard, http) {
-  if (input instanceof Mirror || isRasl(input) || (typeof input === 'object' && input !== null && 'slice' in input)) {
-    return mirrorsOf(input, http)
-  }
-  const url = urlOf(input, { name: 'input' })
+function firstMirrors (input, root, outboard, http) {
+  const isOther = typeof input === 'function' ||
+    (typeof input === 'object' && input !== null && ('slice' in input || 'source' in input))
+  if (isOther || input instanceof Mirror || isRasl(input)) return mirrorsOf(input, http)
+  const given = /** @type {string | URL} */ (input)
+  const url = urlOf(typeof given === 'string' ? filledIn(given, root) : given, { name: 'input', shown: given })
   return [outboard === undefined ? mirrorOf(url, http) : mirrorOf({ source: url, outboard }, http)]
 }
 

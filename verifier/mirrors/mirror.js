@@ -221,17 +221,20 @@ function urlMirrors (http) {
 /** @param {string} template @param {HttpOptions} http @param {string} [location] */
 function mirrorOfTemplate (template, http, location) {
   const mirrorAt = urlMirrors(http)
-  const urlFor = (/** @type {Uint8Array} */ root) => {
-    const hex = base16.baseEncode(root)
-    const values = { hex, hex2: hex.slice(0, 2), cid: String(toCid(root)) }
-    return template.replace(PLACEHOLDER, (_all, name) => values[/** @type {keyof typeof values} */ (name)])
-  }
+  const urlFor = (/** @type {Uint8Array} */ root) => filledIn(template, root)
   const { origin } = urlOf(urlFor(new Uint8Array(HASH_LEN)), { name: 'from', shown: template })
   return new Mirror(
     location ?? origin,
     (request, signal) => mirrorAt(urlFor(request.root), request.hops).slice(request, signal),
     { members: (root, indices, signal) => mirrorAt(urlFor(root)).members(indices, signal) }
   )
+}
+
+/** Replaces the placeholders in a URL by the name of a blob. @param {string} template @param {Uint8Array} root */
+export function filledIn (template, root) {
+  const hex = base16.baseEncode(root)
+  const values = { hex, hex2: hex.slice(0, 2), cid: String(toCid(root)) }
+  return template.replace(PLACEHOLDER, (_all, name) => values[/** @type {keyof typeof values} */ (name)])
 }
 
 /** @param {SliceGiver} giver @param {string} location */

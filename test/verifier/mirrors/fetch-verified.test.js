@@ -277,7 +277,12 @@ describe('mirrors', () => {
     ]) {
       const response = await fetchVerified('https://nobody.example/', { cid, fetch, from: [from] })
       expect(same(await bytesOf(response), content), String(from)).to.equal(true)
+      expect(same(await bytesOf(fetchVerified(from, { cid, fetch })), content), String(from)).to.equal(true)
     }
+    const files = fetchOf({ [`https://c.example/${hex}`]: file(content) })
+    const options = { cid, outboard, fetch: files, ...SOON }
+    expect(same(await bytesOf(fetchVerified('https://c.example/{hex}', options)), content)).to.equal(true)
+    expect((await errorOf(fetchVerified({}, { cid }))).message).to.equal('"input" expected a string or URL, got Object')
     expect(mirrorOf('https://a.example/x/{cid}?y').location).to.equal('https://a.example')
     expect(mirrorOf(slice).location).to.equal('slice')
     for (const bad of [5, undefined, null, {}, 'file:///x', 'file:///{cid}', { source: content, outboard: 5 }]) {
