@@ -30,7 +30,7 @@ import type { BaoErrorCode, RangesLike, Source, WalkStep } from 'baobox'
 import { Hasher, hashStream as hashStreamAlone } from 'baobox/hash'
 import { createOutboard, encodeSlice } from 'baobox/encoder'
 import type * as encoder from 'baobox/encoder'
-import { SliceVerifier, httpSource, verifyStream, verifyTransform } from 'baobox/verifier'
+import { SliceVerifier, fetchVerified, httpSource, mirrorOf, verifyStream, verifyTransform } from 'baobox/verifier'
 import type * as verifier from 'baobox/verifier'
 import { BlobStore } from 'baobox/store'
 import type * as stores from 'baobox/store'
@@ -94,6 +94,13 @@ console.log(server.url, server.handler.stats().outcomes.complete)
 await server.close({ grace: 5 })
 await handler.close()
 const fetched: DownloadResult = await download(store, bytes, { from: ['https://example.org/blobs/{cid}'] })
+// The parameters of a mirror's functions have types, in an object, alone and in a list.
+const mirror = mirrorOf({ slice: (cid, ranges) => store.slice(cid, ranges) })
+const from = [mirrorOf(async (cid, ranges, { signal }) => store.slice(cid, ranges, { signal }))]
+await fetchVerified({ slice: (cid, ranges) => store.slice(cid, ranges) }, { cid: bytes, from: [mirror, ...from] })
+await download(store, bytes, {
+  from: ['https://example.org/{cid}', { slice: (cid, ranges, { signal }) => store.slice(cid, ranges, { signal }) }]
+})
 const copied: CopyResult = await copy(store, await BlobStore.open('elsewhere'), { cids: [fetched.cid] })
 const local: BucketStoreOptions = { local: 'local' }
 const shared: stores.Store = await BucketStore.open(memoryBucket(), local)

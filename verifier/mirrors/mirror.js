@@ -66,7 +66,10 @@ import { ChunkRanges } from '../../lib/tree/ranges.js'
  * first two digits) in it; `rasl://{cid}/?hint=example.org`; a store, or another `{ slice }`; a function that gives
  * slices; `{ source, outboard }`; or a `Mirror`.
  *
- * @typedef {string | URL | SliceGiver | GiveSlice | PlainParts | Mirror} MirrorLike
+ * `Omit<string, 'slice'>` means `string`. A string has a method `slice` of its own, and with it TypeScript could not
+ * tell the types of the parameters in `{ slice: (cid, ranges) => ... }`.
+ *
+ * @typedef {Omit<string, 'slice'> | URL | SliceGiver | GiveSlice | PlainParts | Mirror} MirrorLike
  */
 
 /** For how many URLs a mirror remembers how their servers have answered. Another number of hops is another URL. */
