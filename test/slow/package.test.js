@@ -102,6 +102,10 @@ await download(store, bytes, {
   from: ['https://example.org/{cid}', { slice: (cid, ranges, { signal }) => store.slice(cid, ranges, { signal }) }]
 })
 const copied: CopyResult = await copy(store, await BlobStore.open('elsewhere'), { cids: [fetched.cid] })
+for await (const event of store.watch()) {
+  if (event.type === 'tagged') await store.tags.set(event.tag.trim(), event.cid)
+  if (event.type === 'removed') console.log(event.cid.toString(), event.complete satisfies boolean)
+}
 const local: BucketStoreOptions = { local: 'local' }
 const shared: stores.Store = await BucketStore.open(memoryBucket(), local)
 await download(shared, bytes, { from: [bucketMirror(memoryBucket()), irohMirror('blobad')] })

@@ -18,14 +18,13 @@ import { cidOfAlias } from '../names/alias-index.js'
 /** @import { LogPlace, StoredEvent } from '../../storage/format/events.js' */
 
 /**
- * @typedef {object} StoreEvent
- * @property {StoreEventType} type
- * @property {CID} [cid]  the CID of the blob, or of the alias that the tag names; undefined for a damaged tag that was
- *   deleted
- * @property {boolean} [complete]  only for events of blobs: true if the whole blob is present after the event
- * @property {string} [tag]  only for events of tags: the name of the tag
- * @property {Date} time  when the change was written
- * @property {string} point  a caller who passes it as `after` gets the events after this one
+ * @typedef {{ time: Date, point: string } & (
+ *   { type: 'added' | 'completed' | 'damaged' | 'removed', cid: CID, complete: boolean, tag?: undefined } |
+ *   { type: 'tagged', cid: CID, complete?: undefined, tag: string } |
+ *   { type: 'untagged', cid?: CID, complete?: undefined, tag: string }
+ * )} StoreEvent  `time`: when the change was written. `point`: a caller who passes it as `after` gets the events after
+ *   this one. `cid`: the CID of the blob, or of the alias that the tag names; undefined for a damaged tag that was
+ *   deleted. `complete`: true if the whole blob is present after the event. `tag`: the name of the tag
  */
 
 /**
@@ -88,7 +87,7 @@ export class Watcher {
           for (const [i, event] of entry.events.entries()) {
             if (i < skip) continue
             const point = i === entry.events.length - 1 ? pointOf(entry) : pointOf(place, i + 1)
-            yield { ...eventOf(event), time: new Date(entry.time), point }
+            yield eventOf(event, { time: new Date(entry.time), point })
             signal?.throwIfAborted()
             this.#life.assertOpen()
           }
@@ -147,12 +146,13 @@ function parsePoint (point) {
   return { position, check: base16.baseDecode(match[2]), skip: Number(match[3] ?? 0) }
 }
 
-/** @param {StoredEvent} event @returns {Omit<StoreEvent, 'time' | 'point'>} */
-function eventOf ({ kind, root, alias, name }) {
-  const type = /** @type {StoreEventType} */ (EVENTS[kind] === 'addedWhole' ? 'added' : EVENTS[kind])
+/** @param {StoredEvent} event @param {Pick<StoreEvent, 'time' | 'point'>} place */
+function eventOf ({ kind, root, alias, name }, place) {
+  const type = EVENTS[kind] === 'addedWhole' ? 'added' : EVENTS[kind]
   const isKnown = root.some(byte => byte !== 0)
   const cid = alias !== undefined ? cidOfAlias(alias) : isKnown ? toCid(root) : undefined
-  return name === undefined ? { type, cid, complete: isWhole(kind) } : { type, cid, tag: name }
+  const about = name === undefined ? { complete: isWhole(kind) } : { tag: name }
+  return /** @type {StoreEvent} */ ({ type, cid, ...about, ...place })
 }
 
 /** @param {number} kind */
