@@ -97,7 +97,10 @@ export function assertBoolean (name, value) {
 export function describe (value) {
   if (value === null || value === undefined || typeof value === 'boolean') return String(value)
   if (typeof value === 'number' || typeof value === 'bigint') return `${typeof value} ${value}`
-  if (typeof value === 'object') return value.constructor?.name ?? 'an object'
+  if (typeof value === 'object') {
+    const { constructor, [Symbol.toStringTag]: tag } = /** @type {{ [Symbol.toStringTag]?: string } & object} */ (value)
+    return constructor?.name || tag || 'an object' // The constructor of a generator has no name.
+  }
   return `a ${typeof value}`
 }
 

@@ -14,6 +14,9 @@ export function assertKnownOptions (options, known) {
   }
   for (const name in options) {
     if (known.includes(name)) continue
-    throw new TypeError(`unknown option "${name}": expected ${known.length === 0 ? 'no option' : known.join(', ')}`)
+    const kind = describe(options) // It helps a caller who passed a CID where the options belong.
+    const of = ['Object', 'an object'].includes(kind) ? '' : ` of ${kind}`
+    const expected = known.length === 0 ? 'no option' : known.join(', ')
+    throw new TypeError(`unknown option "${name}"${of}: expected ${expected}`)
   }
 }

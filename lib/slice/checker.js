@@ -31,7 +31,7 @@ export { WINDOW_CHUNKS }
  */
 export const SOON_CHUNKS = 32
 
-const OTHER_LOG = ': it is wrong, or the slice or outboard is of another group log'
+const OTHER_LOG = ': it is wrong, or the slice is of other ranges, or the slice or outboard is of another group log'
 
 export class Checker {
   #mode

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { ChunkRanges } from '../../lib/index.js'
-import { createOutboardSync, encode } from '../../encoder/index.js'
+import { ChunkRanges, toCid } from '../../lib/index.js'
+import { createOutboardSync, encode, encodeSlice, encodeSliceSync } from '../../encoder/index.js'
 import { SliceVerifier, VerifiedReader, decode, verifySlice, verifyStream } from '../../verifier/index.js'
 import { header } from '../support/bytes.js'
 import { collect, errorOf, feed, stream } from '../support/feeding.js'
@@ -65,6 +65,20 @@ describe('bad input to slice verifiers', () => {
     await refusesAllButCounts(
       'end', end => create({ ranges: { start: 0, end } }), IMPOSSIBLE_NUMBERS.filter(value => value !== Infinity)
     )
+  })
+
+  it('a CID in the place of the options, and a stream in the place of bytes, are named in the error', async () => {
+    const wrong = await errorOf(() => verifySlice(encoded, toCid(root)))
+    expect(wrong.message).to.match(/^unknown option "code" of CID: expected cid, ranges, /)
+    const unread = encodeSlice(BYTES, createOutboardSync(BYTES))
+    const { message } = await errorOf(() => verifySlice(unread, OPTIONS))
+    expect(message).to.equal('"slice" expected a Uint8Array, got AsyncGenerator')
+  })
+
+  it('an error says that a slice may be of other ranges', async () => {
+    const slice = encodeSliceSync(BYTES, createOutboardSync(BYTES, { groupLog: 0 }), { start: 4000, end: 4100 })
+    const { code, message } = await errorOf(() => verifySlice(slice, OPTIONS))
+    expect([code, /, or the slice is of other ranges, /.test(message)]).to.deep.equal(['BAO_PARENT_MISMATCH', true])
   })
 
   it('a header beyond 2^53 - 1 is BAO_SIZE_TOO_LARGE', async () => {
