@@ -70,7 +70,8 @@ export function checkedOptions (options) {
   const { collections = true, site, redirect = false, idleTimeout = DEFAULT_IDLE_TIMEOUT } = rest
   const { authorize, cors = {}, contentType, onRequest } = rest
   if (typeof basePath !== 'string' || !/^(\/[^/?#]+)*$/.test(basePath)) {
-    throw new TypeError(`"basePath" expected a path like '/files', got ${describe(basePath)}`)
+    const given = typeof basePath === 'string' ? `'${basePath}'` : describe(basePath)
+    throw new TypeError(`"basePath" expected a path like '/files', without a slash at its end, got ${given}`)
   }
   if (!Array.isArray(mirrors) || !mirrors.every(mirror => typeof mirror === 'string' && URL.canParse(mirror))) {
     throw new TypeError('"mirrors" expected URLs')

@@ -29,6 +29,7 @@ describe('an HTTP handler', () => {
       { onRequest: true }, { allowTags: 'no' }, { list: 1 }]) {
       expect(() => createHandler(store, options), JSON.stringify(options)).to.throw(TypeError)
     }
+    expect(() => createHandler(store, { basePath: '/x/' })).to.throw("without a slash at its end, got '/x/'")
     expect(() => createHandler(store, { idleTimeout: 0 })).to.throw(RangeError)
     expect(() => createHandler(store, { maxBytes: -1 })).to.throw(RangeError)
     expect(() => createHandler({})).to.throw(TypeError, '"store" expected a store')
