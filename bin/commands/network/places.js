@@ -155,7 +155,8 @@ export function ofAnyBlob (place) {
   if (isTicket(place) || !isUrl(place) || /\{(cid|hex)\}/.test(place)) return place
   const name = nameIn(place)
   if (name === undefined) {
-    throw new UsageError(`'${place}' has only one blob: put {cid} or {hex} in the place of its name`)
+    const example = `${new URL(place).origin}/{cid}`
+    throw new UsageError(`'${place}' has only one blob: put {cid} or {hex} in the place of its name, as in ${example}`)
   }
   const at = /** @type {RegExpExecArray} */ (/^[^?#]*/.exec(place))[0].lastIndexOf(name)
   return `${place.slice(0, at)}${/^[0-9a-f]{64}$/i.test(name) ? '{hex}' : '{cid}'}${place.slice(at + name.length)}`

@@ -11,6 +11,7 @@ import { tagNotFound } from '../../../store/interface.js'
 import { removeMarked } from '../../../store/storage/opening/rescue-mark.js'
 import { DEFAULT_WAIT } from '../../line/values.js'
 import { Failure, UsageError } from '../../terminal/errors.js'
+import { entryText } from '../../terminal/format.js'
 import { removeAddress } from '../owner/address.js'
 import { Owner, ownerOf } from '../owner/ask.js'
 import { isBucketUrl, openBucketStore } from './bucket.js'
@@ -340,8 +341,14 @@ async function namedIn (store, root, wanted, of) {
     return found
   }
   const { collectionEntries } = await import('../../../exchange/collections/index.js')
-  for await (const [entry, cid] of collectionEntries(store, root)) if (entry === wanted) return parseRoot(cid)
-  throw new Failure(`the collection ${of} has no '${wanted}': 'baobox ls' lists its names`)
+  let meant
+  for await (const [entry, cid] of collectionEntries(store, root)) {
+    if (entry === wanted) return parseRoot(cid)
+    // The names of a folder begin with its own name, which a tag often has, too.
+    if (wanted !== '' && entry.slice(entry.indexOf('/') + 1) === wanted) meant ??= entry
+  }
+  const hint = meant === undefined ? "'baobox ls' lists its names" : `did you mean '${entryText(`${of}/${meant}`)}'?`
+  throw new Failure(`the collection ${of} has no '${wanted}': ${hint}`)
 }
 
 /**

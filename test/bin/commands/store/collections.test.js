@@ -125,11 +125,14 @@ describe('baobox add -r, get -r, ls CID, cat CID/NAME, diff', () => {
     expect(await folder.run(['cat', `${cid}/site/sub/b.txt`, 'site/site/a.txt'])).to.include({ code: 0, out: 'twoone' })
     expect(await folder.run(['get', 'site/site/sub/c.log'])).to.include({ code: 0, out: 'three' })
     expect((await folder.run(['stat', `${cid}/site/long`])).out).to.include(`${toCid(hash(long))}`)
-    for (const name of ['site/b.txt', 'site/', `${cid}/`, `${cid}/site`, `${cid}//site/a.txt`]) {
+    for (const name of ['site/c.txt', 'site/', `${cid}/`, `${cid}/site`, `${cid}//site/a.txt`]) {
       const { code, err } = await folder.run(['cat', name])
       expect(code, name).to.equal(1)
       expect(err, name).to.match(/^baobox: the collection \S+ has no '.*': 'baobox ls' lists its names\n$/)
     }
+    const { code, err } = await folder.run(['cat', 'site/sub/b.txt'])
+    expect([code, err]).to.deep.equal(
+      [1, "baobox: the collection site has no 'sub/b.txt': did you mean 'site/site/sub/b.txt'?\n"])
     expect((await folder.run(['cat', 'nothing/a'])).err).to.include("'nothing/a' is neither a CID nor a tag")
   })
 
