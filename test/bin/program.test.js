@@ -137,6 +137,8 @@ describe('baobox', () => {
       ['there is no store at nowhere', ['get', '--store', 'nowhere', HEX]],
       ['there is no store at nowhere', ['fsck', '--store', 'nowhere']],
       ["there is no file 'nothing', and there is no store", ['tree', 'nothing']],
+      ["'bafk' is not a CID, and there is no store", ['decode', 'bafk', 'plain']],
+      ["'bafk' is not a CID, and there is no store", ['fetch', 'bafk', '--from', 'http://localhost:4700/{cid}']],
       ['ENOENT', ['hash', 'nothing']],
       ['ENOENT', ['encode', './nothing']],
       ['is a directory', ['hash', '.']],

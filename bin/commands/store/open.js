@@ -359,5 +359,9 @@ async function namedIn (store, root, wanted, of) {
  */
 export async function cidOf (name, values, context) {
   if (isRoot(name)) return toCid(parseRoot(name), codecOf(name))
-  return withStore(values, context, store => cidIn(store, name), { onlyReads: true })
+  return withStore(values, context, store => cidIn(store, name), { onlyReads: true }).catch(error => {
+    // A CID with a wrong letter is looked up as a tag, so the message also names the CID.
+    if (error.cause?.code !== 'STORE_ABSENT') throw error
+    throw new Failure(`'${name}' is not a CID, and ${error.message}`, { cause: error.cause })
+  })
 }
