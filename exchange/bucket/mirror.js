@@ -25,6 +25,8 @@ import { PartsAhead, readInParts } from './read-parts.js'
 /** @import { SliceOutboard } from '../../lib/core/types.js' */
 
 const GROUP_LEN = CHUNK_LEN << DEFAULT_GROUP_LOG
+/** No blob has a group with a higher number, whatever the length of an outboard says. */
+const MAX_GROUP = Math.floor(Number.MAX_SAFE_INTEGER / GROUP_LEN) - 1
 /** The mirror remembers where at most so many blobs are. */
 const MAX_BLOBS = 1000
 /** It keeps at most so many bytes of outboards: those of 8 GiB of blobs. */
@@ -243,7 +245,7 @@ class BucketOutboard {
   get bytes () { return this.#blocks.bytes }
 
   /** The number of the last group, by the length of the outboard; 0 if there is none. @param {AbortSignal} signal */
-  async lastGroup (signal) { return Math.floor((await this.#len(signal) ?? 0) / PAIR_LEN) }
+  async lastGroup (signal) { return Math.min(Math.floor((await this.#len(signal) ?? 0) / PAIR_LEN), MAX_GROUP) }
 
   /**
    * @param {Uint8Array} root @param {number} size @param {AbortSignal} signal

@@ -77,6 +77,21 @@ describe('the mirror of a bucket', () => {
     }
   })
 
+  it('does not believe in an outboard that is longer than that of any blob', async () => {
+    const bytes = noise(300_000, 5)
+    const cid = await putBlob(bucket, bytes)
+    const { get } = bucket
+    bucket.get = async (key, ...rest) => {
+      const object = await get(key, ...rest)
+      return key.endsWith('.obao4') ? { ...object, size: Number.MAX_SAFE_INTEGER } : object
+    }
+    const ranges = ChunkRanges.last
+    const request = { root: hash(bytes), ranges, groupLog: 4 }
+    const slice = bucketMirror(bucket).pieces(request, new AbortController().signal)
+    const [leaf] = await listed(verifyStream(slice, { cid, ranges }))
+    expect(same(leaf.bytes, bytes.subarray(leaf.offset))).to.equal(true)
+  })
+
   it('is used by downloads and by the supply of a store', async () => {
     const bytes = noise(3 * MIB, 6)
     const cid = await putBlob(bucket, bytes)
