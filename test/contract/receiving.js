@@ -17,7 +17,10 @@ async function expectRefused (store, bytes, given, codes, label) {
   const root = hash(bytes)
   const error = await errorOf(() => store.receive(root, given))
   equal(codes.includes(error?.code), true, `the code ${error?.code}, with ${label}`)
-  if (await errorOf(() => store.stat(root))) return // The store has kept nothing.
+  if (await errorOf(() => store.stat(root))) { // The store has kept nothing.
+    equal(await store.resolve(root), undefined, `the blob under the name, with ${label}`)
+    return
+  }
   for (const { start, end } of (await store.stat(root)).present.toBytes(bytes.length)) {
     sameBytes(await store.bytes(root, { start, end }), bytes.subarray(start, end), `bytes ${start} to ${end}`)
   }

@@ -7,7 +7,7 @@ import { DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
 import { BaoError } from '../../../lib/core/errors.js'
 import { assertInteger, describe } from '../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
-import { assertMany, eachOf, inOrder } from '../../../lib/async/in-order.js'
+import { assertMany, eachOf, inOrder, untilSignal } from '../../../lib/async/in-order.js'
 import { Locks } from '../../../lib/async/locks.js'
 import { cancelSource } from '../../../lib/source/source.js'
 import { ChunkRanges, toRanges } from '../../../lib/tree/ranges.js'
@@ -223,23 +223,28 @@ export class BucketStore {
   }
 
   /** @type {Store['receive']} */
-  receive (cid, source, ranges, options = {}) {
-    return this.#calls.write(async signal => {
+  async receive (cid, source, ranges, options = {}) {
+    let isRead = false
+    const work = async (/** @type {AbortSignal} */ signal) => {
       const root = parseRoot(cid, 'cid')
       toRanges(ranges)
       assertKnownOptions(options, RECEIVE_OPTIONS)
-      if (!await this.#partial.has(root)) {
-        // Another process may have deleted it since it was seen.
-        if (isEmptyRoot(root) || await this.#writer.keepKnown(root, {}, signal) !== undefined) {
-          cancelSource(source)
-          return { received: 0, complete: true }
-        }
-        await this.#partial.begin(root)
+      // Another process may have deleted it since it was seen.
+      if (!await this.#partial.has(root) &&
+          (isEmptyRoot(root) || await this.#writer.keepKnown(root, {}, signal) !== undefined)) {
+        return { received: 0, complete: true }
       }
-      const result = await this.#local.receive(root, source, ranges, { ...options, signal })
+      isRead = true
+      const result = await this.#partial.protect(root, () =>
+        this.#local.receive(root, source, ranges, { ...options, signal }))
       if (result.complete) await this.#upload(root, signal)
       return result
-    }, options?.signal)
+    }
+    try {
+      return await this.#calls.write(work, options?.signal)
+    } finally {
+      if (!isRead) cancelSource(source)
+    }
   }
 
   /** Uploads a blob that was received whole. @param {Uint8Array} root @param {AbortSignal} signal */
@@ -324,7 +329,7 @@ export class BucketStore {
       const { force = false, onProgress } = options
       const deleted = { blobs: 0, bytes: 0 }
       let done = 0
-      for await (const batch of batches(cids)) {
+      for await (const batch of batches(untilSignal(cids, signal))) {
         const { refusal, ...counts } = await this.#collector.delete(batch, { force }, signal)
         add(deleted, counts)
         const kept = refusal && nameOf(parseRoot(/** @type {BlobName} */ (refusal.cid)))
@@ -344,7 +349,7 @@ export class BucketStore {
     const found = await this.aliases.resolve(cid)
     if (found !== undefined || multihashOf(cid) !== undefined) return found
     const root = parseRoot(cid, 'cid')
-    return isEmptyRoot(root) || await this.#partial.has(root) ? toCid(root) : undefined
+    return isEmptyRoot(root) || await this.#partial.stat(root) !== undefined ? toCid(root) : undefined
   }
 
   /** @type {Store['tempTag']} */

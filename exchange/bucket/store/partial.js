@@ -3,6 +3,7 @@
 import { notFound } from '../../../store/interface.js'
 import { parseRoot, toCid } from '../../../lib/hash/cid.js'
 import { nameOf } from '../../../lib/hash/roots.js'
+import { Locks } from '../../../lib/async/locks.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { HashSet } from '../../../lib/core/hash-set.js' */
@@ -12,6 +13,7 @@ const PREFIX = 'baobox-bucket/partial/'
 
 export class PartialBlobs {
   #local
+  #locks = new Locks()
 
   /** @param {BlobStore} local */
   constructor (local) {
@@ -21,8 +23,28 @@ export class PartialBlobs {
   /** @param {Uint8Array} root */
   async has (root) { return await this.#local.tags.get(tagOf(root)) !== undefined }
 
-  /** Protects the groups of a blob, even before there are any. @param {Uint8Array} root */
-  async begin (root) { await this.#local.tags.set(tagOf(root), root) }
+  /**
+   * Runs work that receives groups of a blob. They are protected before there are any. If there are none in the end,
+   * nothing stays: anybody may send wrong slices.
+   *
+   * @template T @param {Uint8Array} root @param {() => Promise<T>} work @returns {Promise<T>}
+   */
+  async protect (root, work) {
+    if (!await this.has(root)) await this.#begin(root)
+    try {
+      return await work()
+    } finally {
+      // Calls for the same blob at the same time end one after the other, and each sees what the others have received.
+      await this.#locks.run(nameOf(root), async () => {
+        const [stat] = await this.#local.statMany([root])
+        if (stat === undefined) await this.end(root)
+        else if (!stat.complete && !await this.has(root)) await this.#begin(root)
+      }).catch(() => {}) // Otherwise the error of the work would be lost. A tag that stays claims nothing.
+    }
+  }
+
+  /** @param {Uint8Array} root */
+  async #begin (root) { await this.#local.tags.set(tagOf(root), root) }
 
   /** Ends the protection. @param {Uint8Array} root */
   async end (root) { await this.#local.tags.delete(tagOf(root)) }

@@ -105,7 +105,8 @@ export class Versions {
    * @param {Written} written @param {AbortSignal} [signal]
    */
   async takeBack ({ folder, version }, signal) {
-    while (true) {
+    // A bucket may have an object that its lists hide.
+    for (let tries = 1; tries <= MAX_TRIES; tries++) {
       const top = highest(await this.list(folder, signal))
       if (top > version || await this.#create(folder, version + 1, { void: true }, signal)) break
     }

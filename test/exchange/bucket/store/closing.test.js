@@ -82,6 +82,29 @@ describe('bucket store: closing', () => {
     expect([...waiting]).to.deep.equal([])
   })
 
+  for (const isClosed of [true, false]) {
+    it(`ends a deletion whose caller gives no further CID: it is ${isClosed ? 'closed' : 'aborted'}`, async () => {
+      const store = await openStore(memoryBucket())
+      const ending = new AbortController()
+      const cids = (async function * () { await new Promise(() => {}) })()
+      const work = errorOf(store.deleteMany(cids, { signal: ending.signal }))
+      await turns()
+      if (!isClosed) ending.abort(new Error('no longer wanted'))
+      const closing = store.close()
+      expect(await work).to.have.property('message', isClosed ? 'the store is closed' : 'no longer wanted')
+      await closing
+    })
+  }
+
+  it('ends a source that receive does not read', async () => {
+    const store = await openStore(memoryBucket(), { readOnly: true })
+    let isEnded = false
+    const source = new ReadableStream({ cancel () { isEnded = true } })
+    expect(await errorOf(store.receive(CID, source))).to.include({ code: 'STORE_READ_ONLY' })
+    await store.close()
+    expect(isEnded).to.equal(true)
+  })
+
   it('forgets calls that fail at once', async () => {
     const calls = new Calls(async () => {})
     let signal

@@ -7,7 +7,9 @@ import { SharedBucket } from '../../../support/bucket/faulty.js'
 import { same } from '../../../support/bytes.js'
 import { errorOf, listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
-import { cidOf, keyOfBytes, keysIn, openStore, withBefore, withStore } from '../../../support/bucket/stores.js'
+import {
+  changedBucket, cidOf, keyOfBytes, keysIn, openStore, withBefore, withStore
+} from '../../../support/bucket/stores.js'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const aliasOf = async bytes => CID.createV1(0x55, await sha256.digest(bytes))
@@ -203,6 +205,24 @@ describe('bucket store: tags', () => {
     await withStore(failing.bucket, async store =>
       expect(await errorOf(store.put(noise(200), { tag: 'x' }))).to.include({ code: 'BUCKET_FAILED' }))
     expect(`${(await b.tags.get('x')).cid}`).to.equal(`${cidOf(noise(100))}`)
+  })
+
+  it('are taken back in the end if lists hide what is there', async () => {
+    const { direct } = shared
+    const hidden = 'tags/x/0000000000000002'
+    await direct.put(hidden, new Uint8Array(0))
+    let hasFailed = false
+    const list = async function * (prefix, ...rest) {
+      if (prefix === 'gc/' && (await keysIn(direct, 'tags/x/')).length > 1) {
+        hasFailed = true
+        throw new BaoError('BUCKET_FAILED', 'no answer', { location: 'memory' })
+      }
+      for await (const object of direct.list(prefix, ...rest)) if (object.key !== hidden) yield object
+    }
+    await withStore(changedBucket(direct, { list }), async store =>
+      expect(await errorOf(store.put(noise(100), { tag: 'x' }))).to.include({ code: 'BUCKET_FAILED' }))
+    expect(hasFailed).to.equal(true)
+    expect(await keysIn(direct, 'tags/x/')).to.deep.equal([hidden])
   })
 
   it('are read where lists and reads disagree, or the tag is called damaged', async () => {
