@@ -18,8 +18,11 @@ const CHECKSUM_LEN = 4
 const PLAIN = 0
 const SNAPPY = 1
 
-/** The maximum length of an uncompressed block that is read. The store writes values of at most 256 KiB. */
-const MAX_BLOCK_LEN = 1 << 26
+/**
+ * The maximum length of an uncompressed block that is read, because each three bytes of it may become an entry of some
+ * hundred bytes. The store writes values of at most 256 KiB, and LevelDB ends a block that has 4 KiB.
+ */
+const MAX_BLOCK_LEN = 1 << 22
 /** Snappy expands three bytes to 64 at most. (snappy: format_description.txt) */
 const MAX_RATIO = 22
 /** Among this many keys in a row, LevelDB writes at least one in full. (leveldb: block_restart_interval) */
@@ -65,7 +68,7 @@ let uncompress
 export function contentsOf (block) {
   const stored = block.subarray(0, -TRAILER_LEN)
   const kind = block[stored.length]
-  if (kind === PLAIN) return stored
+  if (kind === PLAIN) return stored.length > MAX_BLOCK_LEN ? undefined : stored
   const len = kind === SNAPPY ? orIfMalformed(() => new Cursor(stored).varint()) : undefined
   if (len === undefined || len > Math.min(MAX_RATIO * stored.length, MAX_BLOCK_LEN)) return undefined
   try {
@@ -96,7 +99,8 @@ export function rawEntriesOf (contents) {
       const start = cursor.at
       const [shared, rest, len] = [cursor.varint(), cursor.varint(), cursor.varint()]
       run = shared === 0 ? 1 : run + 1
-      if (shared > last.length || run > MAX_RUN) return false
+      // A block of zeros, as lost sectors have them, has only keys that are too short.
+      if (shared > last.length || run > MAX_RUN || shared + rest < SUFFIX_LEN) return false
       if (shared === 0) starts.add(start)
       const key = concat([last.subarray(0, shared), cursor.bytes(rest)])
       entries.push({ key, value: cursor.bytes(len) })
@@ -134,7 +138,7 @@ export function entriesOf (contents) {
   const entries = /** @type {Versioned[]} */ ([])
   let isInOrder = isWellFormed
   for (const { key, value } of rawEntries) {
-    const entry = orIfMalformed(() => versioned(key, value))
+    const entry = versioned(key, value)
     const last = entries.at(-1)
     if (entry === undefined || (last !== undefined && !comesAfter(entry, last))) isInOrder = false
     if (entry !== undefined) entries.push(entry)
@@ -144,16 +148,14 @@ export function entriesOf (contents) {
 
 /**
  * @param {Uint8Array} stored  the key as LevelDB keeps it @param {Uint8Array} value
- * @returns {Versioned}
+ * @returns {Versioned | undefined} undefined for a key that LevelDB does not write
  */
 function versioned (stored, value) {
   const cursor = new Cursor(stored)
   const key = cursor.bytes(stored.length - SUFFIX_LEN)
   const [low, high] = [cursor.u32(), cursor.u32()]
   const [kind, sequence] = [low & 255, (low >>> 8) + high * 2 ** 24]
-  if (!Number.isSafeInteger(sequence) || (kind !== VALUE && kind !== DELETION)) {
-    throw new RangeError('LevelDB does not write keys like this one')
-  }
+  if (!Number.isSafeInteger(sequence) || (kind !== VALUE && kind !== DELETION)) return undefined
   return { key, sequence, value: kind === VALUE ? value : undefined }
 }
 

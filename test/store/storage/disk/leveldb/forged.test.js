@@ -100,6 +100,19 @@ describe('store: forged files of LevelDB', () => {
     expect(rawEntriesOf(contents([first, ...Array(15).fill(same), first, same]))).to.include({ isWellFormed: true })
   })
 
+  it('with blocks of zeros, as lost sectors have them, or of short keys, are not read to the end', () => {
+    const short = concat([varint(0), varint(7), varint(0), new Uint8Array(7)])
+    for (const bytes of [new Uint8Array(1 << 16), contents([short, short])]) {
+      expect(rawEntriesOf(bytes)).to.deep.equal({ entries: [], isWellFormed: false })
+    }
+  })
+
+  it('with blocks that are far longer than those of a store are not read', () => {
+    for (const [len, isRead] of [[1 << 22, true], [(1 << 22) + 1, false]]) {
+      expect(contentsOf(new Uint8Array(len + 5))?.length === len, `${len} bytes`).to.equal(isRead)
+    }
+  })
+
   it('with compressed blocks that claim more bytes than they can have are not read', () => {
     let grown = 0
     const { grow } = WebAssembly.Memory.prototype
