@@ -4,7 +4,9 @@
 // exactly what was committed, even after a crash. Watchers read the log at their own pace, so the store does not queue
 // events for them. When the log is too long, the store deletes the oldest entries.
 
-import { EVENTS, encodeBeginning, encodeEntry, placeOfEntry, positionOfKey } from '../../storage/format/events.js'
+import {
+  EVENTS, encodeBeginning, encodeEntry, mayFollow, placeOfEntry, positionOfKey
+} from '../../storage/format/events.js'
 import { VIEWS, allEvents, eventKey } from '../../storage/format/keys.js'
 import { eachReadable } from '../../storage/errors.js'
 import { CHECK_LEN } from '../../storage/format/codec.js'
@@ -46,11 +48,11 @@ export class EventLog {
 
   /** Finds the end of the log. Called when the store is opened. */
   async start () {
-    const last = await this.#lastEntry()
+    const [last, before] = await this.#entries({ reverse: true, limit: 2 })
     if (last === undefined) return
     const place = placeOfEntry(...last)
     // After a damaged entry, a new log begins. Older points are invalid in it.
-    if (place === undefined) return this.begin()
+    if (place === undefined || !mayFollow(last, before)) return this.begin()
     this.#last = this.#acknowledged = place
     this.#isBegun = true
     this.#time = place.time <= MAX_TIME ? place.time : 0

@@ -92,6 +92,17 @@ export function placeOfEntry (key, value) {
 }
 
 /**
+ * Returns true if an entry is right, as far as the entry before it can tell.
+ *
+ * @param {[key: Uint8Array, value: Uint8Array]} entry @param {[key: Uint8Array, value: Uint8Array]} [before]
+ */
+export function mayFollow ([key, value], before) {
+  const place = before && placeOfEntry(...before)
+  const isBeginning = value.length === TIME_LEN + CHECK_LEN
+  return place === undefined || isBeginning || decodeEntry(place, key, value) !== undefined
+}
+
+/**
  * @param {Uint8Array} key  of an entry
  * @returns {number | undefined} the position of the entry; undefined for a key that no store writes
  */

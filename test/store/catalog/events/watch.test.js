@@ -226,6 +226,22 @@ describe('store: watch()', () => {
       expect((await eventsSince(again, now)).map(inShort)).to.deep.equal(['added 1 true'])
     })
 
+    it('comes after a last entry of a wrong time, which does not become the time of the store', async () => {
+      const { store, place, index } = await newStore()
+      const { cid } = await store.put(BLOBS[0])
+      const { point } = await store.info()
+      const entry = (await eventEntries(index)).at(-1)
+      const wrong = new Uint8Array(entry.value)
+      wrong[1] ^= 2 // 2^49 milliseconds more
+      await entry.put(wrong)
+      await store.close()
+      const again = await place.open()
+      await again.tags.set('for a minute', cid, { ttl: 60_000 })
+      const { expires } = await again.tags.get('for a minute')
+      expect(expires.getTime()).to.be.below(Date.now() + 60_001)
+      expect(await errorOf(again.watch({ after: point }).next())).to.include({ code: 'WATCH_GAP' })
+    })
+
     it('does not stay: a new log begins after all entries, however fast the old log grew', async () => {
       const { store, place, index } = await newStore()
       await store.put(BLOBS[0])
