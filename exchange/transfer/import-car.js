@@ -4,6 +4,7 @@ import { identity } from 'multiformats/hashes/identity'
 import { sha256, sha512 } from 'multiformats/hashes/sha2'
 import { HASH_LEN } from '../../lib/core/constants.js'
 import { HASHSEQ, blake3, unsupported } from '../../lib/hash/cid.js'
+import { nameOf } from '../../lib/hash/roots.js'
 import { ByteQueue } from '../../lib/core/byte-queue.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { eitherOf } from '../../lib/source/async-util.js'
@@ -81,9 +82,14 @@ export async function importCar (store, source, options = {}) {
     const result = { version, roots, metadata, blocks: 0, bytes: 0, skipped: 0 }
     const pairs = knownPairs(car, result, { codes, unknown, maxBlockBytes })
     for await (const cid of blocks.putMany(pairs, { signal })) if (cid !== undefined) result.blocks++
+    // An archive may name the same root often, also with several codecs.
+    const known = /** @type {Map<string, boolean>} */ (new Map())
     for (const { cid, tag } of named) {
+      either?.throwIfAborted()
       if (await store.resolve(cid) === undefined) throw blockNotFound(cid)
-      const isSequence = cid.code === HASHSEQ || await hasOnlyMembers(store, cid)
+      const name = nameOf(cid.multihash.digest)
+      if (!known.has(name)) known.set(name, await hasOnlyMembers(store, cid, either))
+      const isSequence = cid.code === HASHSEQ || known.get(name)
       await store.tags.set(tag, cid, { format: isSequence ? 'hashseq' : 'raw' })
     }
     return result
@@ -134,14 +140,14 @@ async function gathered ({ len, pieces }) {
  * Returns true if a blob is a sequence of hashes of blobs that the store has. Archives do not say which of their blobs
  * are sequences.
  *
- * @param {Store} store @param {CID} cid
+ * @param {Store} store @param {CID} cid @param {AbortSignal} [signal]
  */
-async function hasOnlyMembers (store, cid) {
+async function hasOnlyMembers (store, cid, signal) {
   if (!new Name(cid).isOwn) return false
   const { size, complete } = await store.stat(cid)
   if (!complete || size === 0 || size % HASH_LEN !== 0) return false
   for (let start = 0; start < size; start += LOOKUP_COUNT * HASH_LEN) {
-    const hashes = await store.bytes(cid, { start, end: Math.min(start + LOOKUP_COUNT * HASH_LEN, size) })
+    const hashes = await store.bytes(cid, { start, end: Math.min(start + LOOKUP_COUNT * HASH_LEN, size) }, { signal })
     const names = Array.from({ length: hashes.length / HASH_LEN }, (_, i) =>
       hashes.subarray(i * HASH_LEN, (i + 1) * HASH_LEN))
     if ((await store.statMany(names)).includes(undefined)) return false

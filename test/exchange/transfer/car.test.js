@@ -212,6 +212,26 @@ describe('CAR', () => {
       expect(await part.tags.get('b')).to.deep.include({ format: 'raw' })
     })
 
+    it('reads a root once, however often an archive names it, and not after an abort', async () => {
+      const members = concat(Array(5000).fill(hash(SMALL[1])))
+      const roots = Array.from({ length: 40 }, (_, i) => toCid(hash(members), 0x55 + i))
+      const car = await written(roots, blocksOf([members, SMALL[1]]))
+      for (const stopsAt of [undefined, 1]) {
+        const store = await open()
+        const ending = new AbortController()
+        let reads = 0
+        store.bytes = (...args) => {
+          if (++reads === stopsAt) ending.abort(new Error('no longer wanted'))
+          return Object.getPrototypeOf(store).bytes.apply(store, args)
+        }
+        const tagging = importCar(store, car, { tagRoot: (_, i) => `${i}`, signal: ending.signal })
+        if (stopsAt === undefined) await tagging
+        else expect(await errorOf(tagging)).to.have.property('message', 'no longer wanted')
+        expect(reads).to.be.below(stopsAt === undefined ? 100 : 2)
+        expect(await store.tags.get('39') === undefined).to.equal(stopsAt !== undefined)
+      }
+    })
+
     it('takes version 2, and reads nothing after its data', async () => {
       const store = await open()
       const car = wrapped(await written([], blocksOf(SMALL)))
