@@ -5,7 +5,7 @@ import { HASH_LEN } from '../../../lib/core/constants.js'
 import { equals } from 'uint8arrays/equals'
 import { CHECK_LEN, checkOf, encode, u64At } from './codec.js'
 import { MAX_TIME } from './records.js'
-import { UTF8, eventKey, isEventKey } from './keys.js'
+import { MAX_POSITION, UTF8, eventKey, isEventKey } from './keys.js'
 
 /**
  * The kinds of events; each is stored as one byte. `added`: a part of a new blob was added. `addedWhole`: a whole new
@@ -108,7 +108,7 @@ export function mayFollow ([key, value], before) {
  */
 export function positionOfKey (key) {
   const position = isEventKey(key) ? u64At(key, 1) : Infinity
-  return position <= Number.MAX_SAFE_INTEGER ? position : undefined
+  return position <= MAX_POSITION ? position : undefined
 }
 
 /** @param {Uint8Array} bytes @returns {StoredEvent[] | undefined} undefined for events that no store writes */

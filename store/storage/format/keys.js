@@ -105,6 +105,9 @@ export function placeOfSharer (key) {
   return base <= MAX_ID && size > 0 && size <= Number.MAX_SAFE_INTEGER ? { base, size } : undefined
 }
 
+/** No log reaches a greater position. Those that may follow it are exact numbers, too. */
+export const MAX_POSITION = 2 ** 52
+
 /** Returns the key of a log entry. @param {number} position  see `LogPlace` */
 export const eventKey = position => encode(KIND.event, { u64: position })
 

@@ -8,8 +8,8 @@ import { hashInto } from '../../../lib/hash/hasher.js'
 import { CHECK_LEN, checkOf, encode, setU64, u64At } from './codec.js'
 import { allocateFresh } from './buffers.js'
 import {
-  ID_LEN, KIND, MAX_ID, aliasKey, deletionKey, hashOfKey, idOfIndexKey, multihashOfAlias, pathKey, placeOfSharer,
-  stateKey
+  ID_LEN, KIND, MAX_ID, MAX_POSITION, aliasKey, deletionKey, hashOfKey, idOfIndexKey, multihashOfAlias, pathKey,
+  placeOfSharer, stateKey
 } from './keys.js'
 
 /** @import { Allocate } from './buffers.js' */
@@ -277,7 +277,7 @@ export function isWellFormed (key, value) {
     case KIND.state: return key.length === 1
     case KIND.blob: return hashOfKey(key) !== undefined
     case KIND.used: return hashOfKey(key) !== undefined && decodeTime(value) !== undefined
-    case KIND.event: return key.length === 9 && u64At(key, 1) <= Number.MAX_SAFE_INTEGER && value.length >= 16
+    case KIND.event: return key.length === 9 && u64At(key, 1) <= MAX_POSITION && value.length >= 16
     case KIND.deletion: return decodeDeletion(key, value) !== undefined
     case KIND.alias: return key.length > 1 && decodeAlias(multihashOfAlias(key), value) !== undefined
     case KIND.aliasOf: return key.length > 1 + HASH_LEN && value.length === 0

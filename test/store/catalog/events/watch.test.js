@@ -2,6 +2,7 @@
 import { expect } from 'chai'
 import { hash, toCid } from '../../../../lib/index.js'
 import { asBlockstore } from '../../../../exchange/blockstore/index.js'
+import { VIEWS, eventKey } from '../../../../store/storage/format/keys.js'
 import { GROUP } from '../../../support/constants.js'
 import { errorOf, listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
@@ -264,6 +265,21 @@ describe('store: watch()', () => {
       const [events] = await Promise.all([take(open.watch(), 1), putLater()])
       expect(events.map(inShort)).to.deep.equal(['added 1 true'])
     })
+  })
+
+  it('a key of a position that no log reaches is found by fsck(), and the log goes on without it', async () => {
+    const { store, place, index } = await newStore()
+    await store.put(BLOBS[0])
+    await store.close()
+    await index.open()
+    await index.put(eventKey(Number.MAX_SAFE_INTEGER), new Uint8Array(16), VIEWS)
+    await index.close()
+    const again = await place.open()
+    expect(await again.fsck({ repair: true })).to.include({ isSound: false, strays: 1 })
+    const { point } = await again.info()
+    await again.put(BLOBS[1])
+    expect((await eventsSince(again, point)).map(inShort)).to.deep.equal(['added 1 true'])
+    expect(await again.fsck()).to.include({ isSound: true })
   })
 
   it('a wrong point is refused', async () => {
