@@ -67,9 +67,10 @@ export const fetch = define({
     'SOURCE may also be a ticket of iroh, as baobox serve --iroh and sendme print it. Tickets need ' +
     'npm install @number0/iroh.',
     'Without OUTPUT, keeps the blob in the store; a missing store is made. With OUTPUT -, writes to stdout. ' +
-    'To continue an interrupted download, run the command again; until then the folder OUTPUT.part keeps the bytes ' +
-    'of a file. A file that has the blob already stays as it is, and nothing is fetched; another one is replaced. ' +
-    'Prints how many bytes were received, then how many each mirror has sent.',
+    'A device or pipe gets the bytes as they arrive, too. To continue an interrupted download, run the command ' +
+    'again; until then the folder OUTPUT.part keeps the bytes of a file. A file that has the blob already stays as ' +
+    'it is, and nothing is fetched; another one is replaced. Prints how many bytes were received, then how many ' +
+    'each mirror has sent.',
     'With --recursive, or with the ticket of a collection, puts all files into the store; with OUTPUT, also writes ' +
     'them into that folder, as get -r does, also with --update. A folder that has all files already stays as it is. ' +
     'Prints a line for each file that is whole, also if the store had it before. A URL means all blobs of its ' +

@@ -89,12 +89,22 @@ export function deliver (pieces, file, shown) {
   return isStdout && process.stdout.isTTY ? write() : withProgress(shown, write)
 }
 
+/**
+ * True if bytes go to an output as they arrive: to stdout, or to a device or pipe, which no file must replace.
+ *
+ * @param {string | undefined} file  `-` means stdout; undefined is no output
+ */
+export async function isStream (file) {
+  if (file === '-') return true
+  const stats = file === undefined ? undefined : await stat(file).catch(() => undefined)
+  return stats !== undefined && !stats.isFile() && !stats.isDirectory()
+}
+
 /** @param {string} file @param {AsyncIterable<Uint8Array>} pieces */
 async function writeFile (file, pieces) {
   const stats = await stat(file).catch(() => undefined)
   if (stats?.isDirectory()) throw new Failure(`${file} is a directory`)
-  // Devices and pipes are written to, not replaced.
-  if (stats && !stats.isFile()) return writeDevice(file, pieces)
+  if (await isStream(file)) return writeDevice(file, pieces)
   const folder = dirname(file)
   if (!stats && !await isThere(folder)) throw new Failure(`there is no folder ${folder} for ${file}`)
   // If the file is a symbolic link, its target is replaced, not the link.

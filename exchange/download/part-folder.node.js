@@ -44,12 +44,17 @@ export class PartFolder {
    * Checks that the file can be made, and makes the folder, unless an earlier download has left it.
    *
    * @returns {Promise<string | undefined>} which folder it is, for `is`; undefined if another download removes it
-   * @throws {Error} EISDIR, ENOTDIR; PATH_EXISTS { location }
+   * @throws {Error} EEXIST, EISDIR, ENOTDIR; PATH_EXISTS { location }
    */
   async prepare () {
     const { target, path } = this
-    if ((await stat(target).catch(unlessMissing))?.isDirectory()) {
+    const file = await stat(target).catch(unlessMissing)
+    if (file?.isDirectory()) {
       throw Object.assign(new Error(`${target} is a folder: give the path of a file in it`), { code: 'EISDIR' })
+    }
+    if (file?.isFile() === false) {
+      const message = `${target} is a device or a pipe, which a download would replace: give the path of a file`
+      throw Object.assign(new Error(message), { code: 'EEXIST' })
     }
     const there = await lstat(path).catch(unlessMissing)
     if (there !== undefined && !there.isDirectory()) {

@@ -7,9 +7,9 @@ import { diffDirectory, exportDirectory } from '../../../exchange/collections/no
 import { isTicket } from '../../../exchange/iroh/wire/ticket.js'
 import { fetchVerified } from '../../../verifier/index.js'
 import { DEFAULT_WAIT, rangeOf } from '../../line/values.js'
-import { UsageError } from '../../terminal/errors.js'
+import { UsageError, oneLine } from '../../terminal/errors.js'
 import { arrivalText, entryText, sizeText } from '../../terminal/format.js'
-import { deliver, outputOf, print, printResult } from '../../terminal/output.js'
+import { deliver, isStream, outputOf, print, printResult } from '../../terminal/output.js'
 import { withProgress } from '../../terminal/progress.js'
 import { Owner } from '../owner/ask.js'
 import { warnOfList, withStore } from '../store/open.js'
@@ -40,7 +40,7 @@ export async function fetch ({ values, operands: [source, operand] }, context) {
     throw new UsageError('--no-relays needs a ticket, as SOURCE or in --from')
   }
   const isSequence = recursive || wanted.isSequence
-  if (maxUnverified !== undefined && (isSequence || range !== undefined || output === '-')) {
+  if (maxUnverified !== undefined && (isSequence || range !== undefined || await isStream(output))) {
     throw new UsageError('--max-unverified is for one whole blob, into the store or a file')
   }
   if (values.update && !(isSequence && output !== undefined)) {
@@ -143,7 +143,7 @@ function fetchToFile ({ root, from: places }, range, output, values, { signal })
   return logged(values, log => withMirrors(places, {
     relays: !values['no-relays'], onAnswer: log.onAnswer
   }, async from => {
-    if (output === '-' || range !== undefined) {
+    if (range !== undefined || await isStream(output)) {
       const [first, ...others] = from
       const { maxDuplicates, retries, stall } = limits
       const how = { maxDuplicates, retries, stall, signal }
@@ -228,7 +228,7 @@ async function printDownload (values, result, more = '') {
   await printResult(values, record, `${cid}  ${downloadText(values, result)}${more}`)
   if (values.json) return
   for (const { location, state, bytes, error } of record.mirrors) {
-    const end = state === 'good' ? '' : `  ${state}${error === undefined ? '' : `: ${error}`}`
+    const end = state === 'good' ? '' : `  ${state}${error === undefined ? '' : `: ${oneLine(error)}`}`
     await print(`  ${sizeText(values, bytes)} from ${location}${end}\n`)
   }
 }

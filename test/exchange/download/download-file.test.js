@@ -1,5 +1,6 @@
 // Downloads to a file.
 import { expect } from 'chai'
+import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { lstat, mkdir, readFile, readdir, rename, rm, rmdir, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -122,7 +123,7 @@ describe('a download to a file', () => {
     expect(await readdir(folder)).to.deep.equal([])
   })
 
-  it('asks no mirror when a folder has the name of the file, or a file the name of the part', async () => {
+  it('asks no mirror when a folder or a pipe has the name of the file, or a file the name of the part', async () => {
     const from = [() => { throw new Error('no mirror should be asked') }]
     const failing = () => errorOf(downloadFile(cid, path, { from, retries: 0 }))
     await mkdir(path)
@@ -130,6 +131,12 @@ describe('a download to a file', () => {
     expect(await failing()).to.include({ code: 'EISDIR', message })
     expect(await readdir(folder)).to.deep.equal(['movie.mp4'])
     await rmdir(path)
+    if (process.platform !== 'win32') {
+      execFileSync('mkfifo', [path])
+      expect(await failing()).to.include({ code: 'EEXIST' })
+      expect(await readdir(folder)).to.deep.equal(['movie.mp4'])
+      await rm(path)
+    }
     await writeFile(`${path}.part`, 'mine')
     const error = await failing()
     expect(error).to.include({ code: 'ENOTDIR' })

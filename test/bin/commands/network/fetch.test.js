@@ -1,6 +1,8 @@
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readFile, readdir } from 'node:fs/promises'
+import { mkdir, readFile, readdir, stat } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import { buffer } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { hash, toCid } from '../../../../lib/index.js'
 import { createOutboardSync } from '../../../../encoder/index.js'
@@ -122,6 +124,32 @@ describe('baobox fetch', () => {
     expect(result).to.include({ cid: CID, size: 3_000_000, received: 3_000_000, complete: true })
     expect(reports.find(({ location }) => location.startsWith(liar))).to.include({ state: 'liar' })
     expect((await readdir(folder.path)).filter(name => name.includes('.part'))).to.deep.equal([])
+  })
+
+  it('writes into a pipe, and does not replace it', async function () {
+    if (process.platform === 'win32') return this.skip()
+    execFileSync('mkfifo', [folder.at('pipe')])
+    const reader = spawn('cat', [folder.at('pipe')])
+    servers.push(reader)
+    const read = buffer(reader.stdout)
+    expect(await folder.run(['fetch', `${served}/${CID}`, 'pipe'])).to.include({ code: 0, err: '' })
+    expect((await stat(folder.at('pipe'))).isFIFO()).to.equal(true)
+    expect(same(new Uint8Array(await read), BYTES)).to.equal(true)
+    const limited = await folder.run(['fetch', `${served}/${CID}`, 'pipe', '--max-unverified', '5'])
+    expect(limited).to.include({ code: 2 })
+  })
+
+  it('prints no control characters that a mirror has sent', async () => {
+    const odd = createServer((_request, response) => {
+      response.writeHead(206, { 'content-range': 'bytes \x9b2J', 'content-encoding': 'x' }).end('x')
+    }).listen(0, '127.0.0.1')
+    servers.push(odd)
+    await once(odd, 'listening')
+    const from = ['--from', `http://127.0.0.1:${odd.address().port}/{cid}`, '--from', `${plain}/{hex}`]
+    const args = ['fetch', CID, 'plain-text', ...from, '--parallel', '1', '--retries', '0']
+    const { code, out } = await folder.run(args)
+    expect(code).to.equal(0)
+    expect(out).to.contain('it answers with bytes \\x9b2J').and.not.contain('\x9b')
   })
 
   it('fetches nothing into a file that has the blob already, and says so', async () => {
