@@ -77,6 +77,9 @@ export const visibleText = text => text.replace(CONTROLS, character => {
  */
 export const entryText = name => visibleText(name.replaceAll('\\', '\\\\'))
 
+/** The name of a tag, as a string of JSON, with further control characters escaped. @param {string} name */
+export const tagText = name => visibleText(JSON.stringify(name))
+
 /** A line that ends with a file name. @param {string} front  text before the name @param {string} given */
 export function fileLine (front, given) {
   const { name, mark } = escapeName(given)

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { bearer, createHandler } from '../../../exchange/http/index.js'
 import { fromMirrors } from '../../../exchange/download/index.js'
 import { serve as serveStore } from '../../../exchange/http/node/index.js'
-import { UsageError } from '../../terminal/errors.js'
+import { UsageError, oneLine } from '../../terminal/errors.js'
 import { printResult } from '../../terminal/output.js'
 import { listenForCalls } from '../owner/listen.js'
 import { downloadInto } from './download.js'
@@ -107,7 +107,7 @@ async function warnOfSite (store, site) {
 const folderPath = folder => `/${folder.split('/').map(encodeURIComponent).join('/')}/`
 
 /** @param {string} text */
-const warn = text => process.stderr.write(`baobox: warning: ${text}\n`)
+const warn = text => process.stderr.write(`${oneLine(`baobox: warning: ${text}`)}\n`)
 
 /**
  * Asks for a path of a site.

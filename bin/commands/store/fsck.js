@@ -2,7 +2,7 @@
 
 import { BlobStore } from '../../../store/index.js'
 import { Failure } from '../../terminal/errors.js'
-import { formatCount, sizeText } from '../../terminal/format.js'
+import { formatCount, sizeText, tagText } from '../../terminal/format.js'
 import { print, printResult } from '../../terminal/output.js'
 import { withProgress } from '../../terminal/progress.js'
 import { folderOf, withStore } from './open.js'
@@ -39,7 +39,7 @@ async function printReport (values, report) {
 function * linesOf (values, { blobs, damaged, records, tags, orphans, strays, isStateDamaged, lostBytes = 0 }) {
   for (const blob of damaged) yield `${blob.cid}  ${damageOf(values, blob)}`
   for (const { cid, isRestored } of records) yield `${cid}  damaged record${isRestored ? ', repaired' : ''}`
-  for (const { name, isRestored } of tags) yield `tag ${JSON.stringify(name)}  damaged${isRestored ? ', repaired' : ''}`
+  for (const { name, isRestored } of tags) yield `tag ${tagText(name)}  damaged${isRestored ? ', repaired' : ''}`
   if (isStateDamaged) yield 'the state record of the store is damaged'
   if (lostBytes > 0) yield `${sizeText(values, lostBytes)} of the databases could not be read`
   if (orphans > 0) yield formatCount(orphans, 'unreferenced blob')

@@ -2,7 +2,7 @@
 
 import { rangeOf } from '../../line/values.js'
 import { Failure, UsageError } from '../../terminal/errors.js'
-import { SIZE_WIDTH, entryText, sizeText } from '../../terminal/format.js'
+import { SIZE_WIDTH, entryText, sizeText, tagText } from '../../terminal/format.js'
 import { print, printResult } from '../../terminal/output.js'
 import { cidIn, named, rootIn, withStore } from './open.js'
 import { areEqual } from '../../../lib/core/bytes.js'
@@ -61,7 +61,7 @@ export const stat = ({ values, operands }, context) => withStore(values, context
         ...members ? memberLines(values, members) : [],
         ['created', formatTime(blob.created)],
         ['last used', formatTime(blob.lastUsed)],
-        ['tags', record.tags.map(tag => JSON.stringify(tag)).join(' ') || 'none']
+        ['tags', record.tags.map(tagText).join(' ') || 'none']
       ]) await print(`${label.padEnd(LABEL_WIDTH)} ${text}\n`)
     })
   }

@@ -1,6 +1,7 @@
 // baobox rm and tag
 
 import { Failure, UsageError } from '../../terminal/errors.js'
+import { tagText } from '../../terminal/format.js'
 import { printResult } from '../../terminal/output.js'
 import { cidIn, isRoot, named, withStore } from './open.js'
 import { parseRoot } from '../../../lib/hash/cid.js'
@@ -46,7 +47,7 @@ export async function tag ({ values, operands: [name, cid] }, context) {
     }
     for await (const { name, cid, format } of store.tags.list()) {
       context.signal.throwIfAborted()
-      const line = `${cid}  ${format.padEnd('hashseq'.length)}  ${JSON.stringify(name)}`
+      const line = `${cid}  ${format.padEnd('hashseq'.length)}  ${tagText(name)}`
       await printResult(values, { name, cid: `${cid}`, format }, line)
     }
   }, name === undefined ? { onlyReads: true } : { calls: true })

@@ -5,7 +5,7 @@ import { request } from 'node:http'
 import { hash, toCid } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
 import { Manifest, putManifest } from '../../../../exchange/collections/index.js'
-import { same } from '../../../support/bytes.js'
+import { concat, same } from '../../../support/bytes.js'
 import { listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { newFolder, stopped } from '../../../support/program.js'
@@ -133,13 +133,18 @@ describe('baobox serve', () => {
     await stopped(blob)
     await folder.run(['add', '--tag', 'page', 'public/a/index.html'])
     expect((await warned([], 'page')).err).to.match(/^baobox: warning: --site: 'page' is no folder or site: MANIFEST_/)
-    // The site's own page for what is absent is not read, whatever it says that it is.
     const store = await BlobStore.open(folder.at('baobox'))
+    // A manifest, with a path that begins with a control character.
+    const encode = text => new TextEncoder().encode(text)
+    await store.put(concat([[0xa1, 0x69], encode('resources'), [0xa1, 0x64], encode('\x9b2J'), [0xa0]].map(part =>
+      Uint8Array.from(part))), { tag: 'odd' })
+    // The site's own page for what is absent is not read, whatever it says that it is.
     const { cid } = await store.put(new TextEncoder().encode('{"code":"X","message":"\\u001b[31mred"}'))
     await putManifest(store, Manifest.from([['/404.html', { src: cid, 'content-type': 'application/json' }]]), {
       tag: 'public'
     })
     await store.close()
+    expect((await warned([], 'odd')).err).to.match(/MANIFEST_INVALID: .*, got '\\x9b2J'\n$/)
     const own = await warned([])
     expect([own.err, own.shows[0].slice(0, 2)])
       .to.deep.equal([top, [404, '{"code":"X","message":"\\u001b[31mred"}']])

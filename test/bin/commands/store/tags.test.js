@@ -23,6 +23,11 @@ describe('baobox tag, gc', () => {
     expect((await folder.run(['ls'])).out.trim().split('\n').sort()).to.deep
       .equal([a, b, `${toCid(hash(sequence), HASHSEQ)}`].sort())
 
+    await folder.run(['tag', '\x9b2J\u202e', b])
+    expect((await folder.run(['tag'])).out.split('\n')).to.include(`${b}  raw      "\\x9b2J\\u202e"`)
+    expect((await folder.run(['stat', b])).out).to.match(/^tags +"\\x9b2J\\u202e"$/m)
+    await folder.run(['tag', '--delete', '\x9b2J\u202e'])
+
     await folder.run(['tag', 'b', b])
     expect(await folder.run(['tag', '--delete', 'both'])).to.include({ code: 0, out: '' })
     const again = await folder.run(['tag', '--delete', 'both'])
