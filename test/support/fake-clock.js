@@ -26,6 +26,9 @@ export class FakeClock {
   #now = 0
   #sleepers = new Set()
 
+  /** How many calls of `sleep` are waiting. */
+  get sleepers () { return this.#sleepers.size }
+
   now = () => this.#now
 
   sleep = (ms, signal) => new Promise((resolve, reject) => {

@@ -122,6 +122,8 @@ export async function fetchVerified (input, options) {
   const pieces = piecesOf(reader, start, end, outboard?.groupLog ?? groupLog)
   const first = await pieces.next()
   if (reader.size !== undefined) setLength(reader.size)
+  // A body that is whole needs no more of its mirror, even if nobody reads it.
+  if (first.value?.length === end - start) await pieces.return(undefined)
   const total = reader.size === undefined ? undefined : Math.max(end - start, 0)
   const body = streamOf(first, pieces, {
     onSent: done => onProgress?.({ type: 'baobox:fetch', detail: { done, total, unit: 'bytes' } }),

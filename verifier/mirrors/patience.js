@@ -87,24 +87,29 @@ export async function * withPatience (open, { location, stall, clock, signal }) 
   /** Ends the wait with an error. */
   let fail = (/** @type {unknown} */ _error) => {}
   const onAbort = () => fail(signal?.reason)
+  // Ends while there is no wait, because its timer would keep the process alive for a caller that reads no more.
+  let isWatched = false
   const watch = async () => {
+    isWatched = true
     while (true) {
       await clock.sleep(stall / 4, ended.signal)
-      if (since === undefined || waited + clock.now() - since < stall) continue
+      if (since === undefined) break
+      if (waited + clock.now() - since < stall) continue
       const error = fetchFailed(location, new Error(`fewer than ${MIN_LEN} bytes arrived within ${stall} ms`))
       fail(error)
       ended.abort(error)
     }
+    isWatched = false
   }
 
   signal?.throwIfAborted()
   signal?.addEventListener('abort', onAbort, { once: true })
   const pieces = open(either)[Symbol.asyncIterator]()
   let isAtEnd = false
-  watch().catch(() => {}) // it ends with the pieces
   try {
     while (true) {
       since = clock.now()
+      if (!isWatched) watch().catch(() => {}) // it ends with the pieces
       const next = await new Promise((resolve, reject) => {
         fail = reject
         pieces.next().then(resolve, reject)

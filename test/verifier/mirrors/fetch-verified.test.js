@@ -391,6 +391,23 @@ describe('fetchVerified instead of fetch', () => {
     await long.body.cancel()
   })
 
+  it('ends its request when the body is whole, even if nobody reads the body', async () => {
+    const small = noise(5000, 172)
+    const tree = createOutboardSync(small)
+    let isEnded = false
+    const slice = async function * () {
+      try {
+        yield encodeSliceSync(small, tree)
+        await new Promise(() => {})
+      } finally {
+        isEnded = true
+      }
+    }
+    const response = await fetchVerified({ slice }, { cid: tree.cid })
+    expect(isEnded).to.equal(true)
+    expect(same(await bytesOf(response), small)).to.equal(true)
+  })
+
   it('reports the bytes that were sent, and the proven total, also of a range that ends beyond the blob', async () => {
     const small = noise(700, 172)
     const lacksLast = async (_cid, ranges) => {

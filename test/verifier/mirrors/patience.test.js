@@ -53,6 +53,18 @@ describe('a download with patience', () => {
     expect((await read(Array(5).fill([10, 1000]), { callerMs: 10_000 })).error).to.equal(undefined)
   })
 
+  it('leaves no timer while the caller wants nothing', async () => {
+    const clock = new FakeClock()
+    const open = async function * () { while (true) yield new Uint8Array(1) }
+    const pieces = withPatience(open, { location: 'there', stall: STALL, clock })
+    for (let i = 0; i < 2; i++) {
+      await pieces.next()
+      await clock.until(clock.sleep(STALL))
+      expect(clock.sleepers).to.equal(0)
+    }
+    await pieces.return()
+  })
+
   it('ends immediately when its signal aborts', async () => {
     const { error } = await read([[1e9, 1]], { signal: AbortSignal.abort(new Error('enough')) })
     expect(error).to.have.property('message', 'enough')
