@@ -42,7 +42,7 @@ export function rangeOf (headers, etag, size) {
     return size === 0 ? 'whole' : { start: Math.max(0, size - Number(last)), end: size }
   }
   const [start, end] = [Number(first), last === '' ? Infinity : Number(last) + 1]
-  if (end <= start) return 'whole'
+  if (last !== '' && end <= start) return 'whole'
   return start < size ? { start, end: Math.min(end, size) } : 'none'
 }
 
