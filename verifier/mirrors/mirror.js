@@ -157,7 +157,7 @@ export function mirrorOf (from, options = {}) {
   if (typeof from === 'string' && from.search(PLACEHOLDER) >= 0) return mirrorOfTemplate(from, http, location)
   if (typeof from === 'string' || from instanceof URL) return mirrorOfUrl(from, http, location)
   if (typeof from === 'function') return mirrorOfSlices({ slice: from }, location ?? (from.name || 'a function'))
-  if (typeof from === 'object' && from !== null) {
+  if (typeof from === 'object' && from !== null && !hasOtherSlice(from)) {
     if ('slice' in from && typeof from.slice === 'function') {
       return mirrorOfSlices(from, location ?? from.location ?? from.constructor.name)
     }
@@ -166,6 +166,10 @@ export function mirrorOf (from, options = {}) {
   const expected = 'a URL, a store, { slice }, { source, outboard } or a function'
   throw new TypeError(`"from" expected ${expected}, got ${describe(from)}`)
 }
+
+/** True for lists and bytes, whose `slice` is another function than that of a store. @param {object} value */
+const hasOtherSlice = value => Array.isArray(value) || ArrayBuffer.isView(value) || value instanceof ArrayBuffer ||
+  value instanceof Blob
 
 /**
  * Returns all mirrors of a value: several for a RASL URL with several hints, otherwise one.

@@ -298,6 +298,9 @@ describe('mirrors', () => {
     }
     const advice = 'A file is given as { source'
     expect(() => mirrorOf('file:///x')).to.throw(TypeError, `"from" ${expected} 'file:///x'. ${advice}`)
+    for (const bad of [[BLOB], new Uint8Array(1), new ArrayBuffer(1), new Blob([])]) {
+      expect(() => mirrorOf(bad)).to.throw(TypeError, '"from" expected a URL, a store, ')
+    }
     const { message } = await errorOf(fetchVerified('ftp://x', { cid }))
     expect(message).to.equal(`"input" ${expected} 'ftp://x'`)
   })
