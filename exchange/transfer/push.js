@@ -8,6 +8,7 @@ import { assertKnownOptions } from '../../lib/core/options.js'
 import { HASHSEQ, RAW, parseRoot, toCid } from '../../lib/hash/cid.js'
 import { nameOf } from '../../lib/hash/roots.js'
 import { eitherOf } from '../../lib/source/async-util.js'
+import { endOverEncoded } from '../../verifier/sources/http/encodings.js'
 import { locationOf, urlOf } from '../../verifier/sources/http/urls.js'
 import { FILE_FROM, LOOKUP_COUNT, assertStore, missing, notFound } from '../../store/interface.js'
 import { within } from '../time-limits.js'
@@ -68,6 +69,7 @@ export async function push (store, cid, options) {
   assertInteger('parallel', parallel, 1, MAX_PARALLEL)
   const uploads = new Uploads(store, urlOf(to, { name: 'to' }), options)
   signal?.throwIfAborted()
+  endOverEncoded()
   const hold = store.tempTag(root, { format: recursive ? 'hashseq' : 'raw' })
   try {
     const [blob] = await wholeBlobs(store, [root])

@@ -13,6 +13,7 @@ import { noise } from './inputs.js'
 import { newLocation, removeLocation } from './runtime.js'
 import { fetchOf, file, endings } from './servers.js'
 import { download, downloadFile } from '../../exchange/download/index.js'
+import { push } from '../../exchange/transfer/index.js'
 
 const content = noise(100_000, 91)
 const { cid, root } = createOutboardSync(content)
@@ -28,6 +29,7 @@ const ANSWERS = {
   'six encodings, broken off': [`${OK}${ENCODED}content-length: 100000\r\n\r\nx`],
   'six encodings in six lines': [`${OK}${ONE_EACH}content-length: 100000\r\n\r\nx`, OPEN],
   'a redirect with six encodings': [`HTTP/1.1 302 Found\r\nlocation: /x\r\n${ENCODED}content-length: 9\r\n\r\nx`, OPEN],
+  'another success with six encodings': [`HTTP/1.1 201 Created\r\n${ENCODED}content-length: 100000\r\n\r\nx`, OPEN],
   'an error with six encodings': [`HTTP/1.1 500 No\r\n${ENCODED}content-length: 9\r\n\r\nx`, OPEN],
   'a broken encoding': [`${OK}content-encoding: gzip\r\ncontent-length: 9\r\n\r\n123456789`],
   'an unknown encoding': [`${OK}content-encoding: x\r\ncontent-length: 9\r\n\r\n123456789`],
@@ -73,7 +75,19 @@ async function toDuplicate (url) {
   await response.arrayBuffer()
 }
 
-/** How a caller asks a URL for the blob. */
+async function fromStore (url) {
+  const folder = await newLocation()
+  const store = await BlobStore.open(folder)
+  try {
+    await store.put(content)
+    await push(store, cid, { to: url, signal: AbortSignal.timeout(STALL) })
+  } finally {
+    await store.close()
+    await removeLocation(folder)
+  }
+}
+
+/** How a caller asks a URL for the blob, or sends it there. */
 const WAYS = {
   fetchVerified: async url => (await fetchVerified(url, { cid, retries: 0, stall: STALL })).arrayBuffer(),
   httpSource: async url => {
@@ -86,7 +100,8 @@ const WAYS = {
     const ranges = ChunkRanges.fromBytes(0, content.length)
     for await (const piece of await fromMirrors([url], { stall: STALL })(cid, ranges)) if (piece.length === 0) break
   },
-  'a duplicate': toDuplicate
+  'a duplicate': toDuplicate,
+  push: fromStore
 }
 
 const way = WAYS[process.argv[2]]

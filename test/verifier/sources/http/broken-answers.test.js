@@ -8,13 +8,26 @@ import { expect } from 'chai'
 
 const PROGRAM = fileURLToPath(new URL('../../../support/broken-answers.js', import.meta.url))
 
+/** What comes of each answer to a call, in a process that must not crash. */
+async function outcomesOf (way) {
+  const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, way]) // rejects when it crashes
+  const outcomes = stdout.trim().split('\n').map(line => JSON.parse(line))
+  expect(outcomes).to.have.length(16)
+  return outcomes
+}
+
 describe('a mirror that breaks the rules of HTTP fails, and the process goes on', () => {
   for (const way of ['fetchVerified', 'httpSource', 'download', 'downloadFile', 'fromMirrors', 'a duplicate']) {
     it(`when it is asked by ${way}`, async () => {
-      const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, way]) // rejects when it crashes
-      const outcomes = stdout.trim().split('\n').map(line => JSON.parse(line))
-      expect(outcomes).to.have.length(15)
-      for (const { answer, outcome } of outcomes) expect(outcome, answer).to.match(/^(FETCH_|BAO_|TimeoutError$)/)
+      for (const { answer, outcome } of await outcomesOf(way)) {
+        expect(outcome, answer).to.match(/^(FETCH_|BAO_|TimeoutError$)/)
+      }
     })
   }
+
+  it('when push sends a blob to it', async () => {
+    for (const { answer, outcome } of await outcomesOf('push')) {
+      expect(`${outcome}`, answer).to.match(/^(FETCH_\w+|TimeoutError|undefined)$/) // it may say that it has the blob
+    }
+  })
 })
