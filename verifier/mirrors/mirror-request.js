@@ -37,19 +37,19 @@ export class MirrorRequest {
   /**
    * Yields a slice with its header, unverified. Other mirrors that the server names are added to the book.
    *
-   * @param {Omit<SliceRequest, 'onDuplicate'>} wanted
+   * @param {Omit<SliceRequest, 'onDuplicate' | 'onSkipped'>} wanted
    */
   slice (wanted) {
     const { mirror } = this.candidate
     const onDuplicate = (/** @type {URL} */ url, /** @type {HttpOptions} */ http) =>
       this.#book.addDuplicate(mirror, url, http)
-    return this.pieces(signal => mirror.pieces({ ...wanted, onDuplicate }, signal))
+    return this.pieces((signal, onSkipped) => mirror.pieces({ ...wanted, onDuplicate, onSkipped }, signal))
   }
 
   /**
    * Asks for ranges, and waits for the first piece.
    *
-   * @param {Omit<SliceRequest, 'onDuplicate' | 'onPlain'>} wanted
+   * @param {Omit<SliceRequest, 'onDuplicate' | 'onSkipped' | 'onPlain'>} wanted
    * @returns {Promise<{ outboard?: SliceOutboard, pieces: AsyncGenerator<Uint8Array, void> }>} with an outboard, the
    *   pieces are whole groups without pairs; without it, a slice with its header. The caller must end them
    */
@@ -76,7 +76,7 @@ export class MirrorRequest {
   /**
    * Yields the pieces that the mirror sends. Throws FETCH_FAILED when the mirror stalls: see `withPatience`.
    *
-   * @param {(signal: AbortSignal) => AsyncIterable<Uint8Array>} open  asks the mirror
+   * @param {Parameters<typeof withPatience>[0]} open  asks the mirror
    */
   async * pieces (open) {
     const { progress } = this.#book

@@ -71,8 +71,9 @@ export async function inTime (coming, { location, stall, clock, signal }) {
  * Passes on pieces. If fewer than 16 KiB arrive within `stall` milliseconds of waiting, it throws FETCH_FAILED. The
  * time during which the caller works on a piece does not count.
  *
- * @param {(signal: AbortSignal) => AsyncIterable<Uint8Array>} open  begins to read. The signal aborts when the pieces
- *   have ended for any reason. If they have stalled, its reason is FETCH_FAILED
+ * @param {(signal: AbortSignal, onSkipped: (len: number) => void) => AsyncIterable<Uint8Array>} open  begins to read.
+ *   The signal aborts when the pieces have ended for any reason. If they have stalled, its reason is FETCH_FAILED. It
+ *   calls `onSkipped` with the number of bytes that arrive and are not passed on
  * @param {Patience} patience
  * @returns {AsyncGenerator<Uint8Array>}
  */
@@ -84,6 +85,13 @@ export async function * withPatience (open, { location, stall, clock, signal }) 
   let len = 0
   /** The time at which the wait for a piece began; undefined while there is no wait. @type {number | undefined} */
   let since
+  const arrived = (/** @type {number} */ more) => {
+    len += more
+    if (len < MIN_LEN) return
+    waited = 0
+    len = 0
+    if (since !== undefined) since = clock.now()
+  }
   /** Ends the wait with an error. */
   let fail = (/** @type {unknown} */ _error) => {}
   const onAbort = () => fail(signal?.reason)
@@ -104,7 +112,7 @@ export async function * withPatience (open, { location, stall, clock, signal }) 
 
   signal?.throwIfAborted()
   signal?.addEventListener('abort', onAbort, { once: true })
-  const pieces = open(either)[Symbol.asyncIterator]()
+  const pieces = open(either, arrived)[Symbol.asyncIterator]()
   let isAtEnd = false
   try {
     while (true) {
@@ -119,11 +127,8 @@ export async function * withPatience (open, { location, stall, clock, signal }) 
       since = undefined
       isAtEnd = next.done === true
       if (next.done) return
-      len += next.value.length
+      arrived(next.value.length)
       yield next.value
-      if (len < MIN_LEN) continue
-      waited = 0
-      len = 0
     }
   } finally {
     ended.abort()

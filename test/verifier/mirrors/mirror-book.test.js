@@ -2,11 +2,13 @@
 import { expect } from 'chai'
 import { BaoError, ChunkRanges } from '../../../lib/index.js'
 import { fetchVerified, mirrorOf } from '../../../verifier/index.js'
+import { createOutboardSync } from '../../../encoder/index.js'
 import { Candidates } from '../../../verifier/mirrors/candidate.js'
 import { MirrorBook } from '../../../verifier/mirrors/mirror-book.js'
 import { MirrorRequest } from '../../../verifier/mirrors/mirror-request.js'
 import { FakeClock } from '../../support/fake-clock.js'
-import { errorOf } from '../../support/feeding.js'
+import { collect, errorOf } from '../../support/feeding.js'
+import { noise } from '../../support/inputs.js'
 
 const ALL = ChunkRanges.all
 
@@ -68,6 +70,41 @@ describe('the next mirror', () => {
     const waiting = errorOf(book.next(candidates.all, controller.signal))
     controller.abort(new Error('enough'))
     expect(await waiting).to.have.property('message', 'enough')
+  })
+})
+
+describe('a request to a mirror', () => {
+  it('waits for a server without ranges while it sends the bytes before the wanted ones', async () => {
+    const clock = new FakeClock()
+    const content = noise(1 << 20, 7)
+    const outboard = createOutboardSync(content)
+    const slowly = async function * () {
+      for (let at = 0; at < content.length; at += 1 << 16) {
+        await clock.sleep(700)
+        yield content.slice(at, at + (1 << 16))
+      }
+    }
+    const fetch = async () => {
+      const pieces = slowly()
+      const body = new ReadableStream({
+        async pull (controller) {
+          const { done, value } = await pieces.next()
+          if (done) controller.close()
+          else controller.enqueue(value)
+        }
+      })
+      return new Response(body, { headers: { 'content-length': `${content.length}` } })
+    }
+    const book = new MirrorBook({ clock, stall: 1000 })
+    book.add(mirrorOf({ source: 'https://a.example/film', outboard }, { fetch }))
+    for (const groupLog of [4, 3]) { // from groups alone, and from a slice
+      const request = new MirrorRequest(book, new Candidates(book).of(book.records[0]))
+      const ranges = new ChunkRanges([1008, 1024])
+      const { pieces } = await clock.until(request.open({ root: outboard.root, ranges, groupLog }))
+      const got = await clock.until(collect(pieces))
+      expect(got.subarray(-16384), `group log ${groupLog}`).to.deep.equal(content.subarray(-16384))
+    }
+    expect(clock.now()).to.be.at.least(2 * 16 * 700)
   })
 })
 

@@ -49,6 +49,21 @@ describe('a download with patience', () => {
     expect(len).to.be.within(9000, 15_000)
   })
 
+  it('may take any time while bytes arrive that are not passed on', async () => {
+    const clock = new FakeClock()
+    const open = async function * (_signal, onSkipped) {
+      for (let i = 0; i < 20; i++) {
+        await clock.sleep(700)
+        onSkipped(16_384)
+      }
+      await clock.sleep(1e9)
+      yield new Uint8Array(1)
+    }
+    const pieces = withPatience(open, { location: 'there', stall: STALL, clock })
+    expect(await clock.until(errorOf(() => pieces.next()))).to.include({ code: 'FETCH_FAILED' })
+    expect(clock.now()).to.be.within(20 * 700 + STALL, 20 * 700 + 1.5 * STALL)
+  })
+
   it('does not count the time that the caller takes', async () => {
     expect((await read(Array(5).fill([10, 1000]), { callerMs: 10_000 })).error).to.equal(undefined)
   })

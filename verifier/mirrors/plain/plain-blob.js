@@ -23,9 +23,11 @@ import { sliceOfPlain } from './plain-slice.js'
  * @returns {AsyncGenerator<Uint8Array>} a piece of a slice is borrowed until the next one; others belong to the caller
  */
 export async function * piecesOfPlain (blob, request, signal) {
-  const { outboard, size, pieces, isBorrowed } = blob
+  const { outboard, size, isBorrowed } = blob
+  /** @type {PlainBlob['pieces']} */
+  const pieces = (start, end, signal) => blob.pieces(start, end, signal, request.onSkipped)
   if (request.onPlain === undefined || outboard.groupLog !== request.groupLog) {
-    return yield * sliceOfPlain(blob, request, signal)
+    return yield * sliceOfPlain({ ...blob, pieces }, request, signal)
   }
   request.onPlain(outboard)
   const groups = request.ranges.canonical(size).roundToGroups(outboard.groupLog)

@@ -8,6 +8,7 @@
  * @param {number} start  bytes
  * @param {number} end  bytes, not included
  * @param {AbortSignal} signal
+ * @param {(len: number) => void} [onSkipped]  called when bytes before `start` arrive, with their number
  * @returns {AsyncIterable<Uint8Array>}
  */
 

@@ -44,6 +44,8 @@ const allKnown = new KnownServers()
  * @property {number} [hops]  how many stores have passed the request on, with this one. Default: 0, for a request of
  *   a client
  * @property {OnDuplicate} [onDuplicate]
+ * @property {(len: number) => void} [onSkipped]  called when bytes arrive that were not asked for, with their number: a
+ *   server without ranges sends all bytes before the wanted ones
  * @property {(outboard: SliceOutboard) => void} [onPlain]  called before the first piece if the pieces are whole groups
  *   alone, whose pairs are in this outboard, in place of a slice
  * @property {(file: WholeFile) => void} [onWhole]  called before FETCH_REFUSED if the server has the bytes of the

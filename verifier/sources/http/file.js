@@ -62,9 +62,10 @@ export class HttpFile {
    *
    * @param {number} start @param {number} end  Infinity for the end of the file
    * @param {AbortSignal} [signal]
+   * @param {(len: number) => void} [onSkipped]  called when bytes before `start` arrive, with their number
    * @returns {AsyncGenerator<Uint8Array>}
    */
-  async * pieces (start, end, signal) {
+  async * pieces (start, end, signal, onSkipped) {
     assertInteger('start', start)
     const isEnd = (/** @type {number} */ at) => at >= (this.#isLenient ? end : Math.min(end, this.size ?? Infinity))
     for (let at = start, breaks = 0; !isEnd(at);) {
@@ -72,7 +73,7 @@ export class HttpFile {
       const answer = { isWhole: false }
       let failure
       try {
-        for await (const piece of this.#answer(at, end, answer, signal)) {
+        for await (const piece of this.#answer(at, end, answer, signal, onSkipped)) {
           at += piece.length
           yield piece
         }
@@ -115,9 +116,9 @@ export class HttpFile {
    *
    * @param {number} start @param {number} end
    * @param {{ isWhole: boolean }} answer  `isWhole` is set when the server answers with the whole file
-   * @param {AbortSignal} [signal]
+   * @param {AbortSignal} [signal] @param {(len: number) => void} [onSkipped]
    */
-  async * #answer (start, end, answer, signal) {
+  async * #answer (start, end, answer, signal, onSkipped) {
     let toSkip = 0
     let left = end - start
     const pieces = requestBody(this.#request(this.#rangeHeaders(start, end), signal), (response, url) => {
@@ -130,6 +131,7 @@ export class HttpFile {
       const wanted = piece.subarray(skipped, skipped + left)
       toSkip -= skipped
       left -= wanted.length
+      if (skipped > 0) onSkipped?.(skipped)
       if (wanted.length > 0) yield wanted
       if (left === 0) return
     }
