@@ -9,8 +9,8 @@ import { nameOf } from '../../../lib/hash/roots.js'
 import { PageEditor } from '../../../store/storage/content/tree-pages.js'
 import {
   aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allBlobs, allDeletions, allEvents, allOfId, allOfIndex, allTagged,
-  allSharers, allUsed, blobKey, deletionKey, extentKey, hashOfKey, idOfKey, offsetOfExtent, pathKey, sharerKey,
-  stateKey, tagKey, taggedKey, tagsWith, usedKey
+  allSharers, allUsed, blobKey, deletionKey, eventKey, extentKey, hashOfKey, idOfKey, offsetOfExtent, pathKey,
+  sharerKey, stateKey, tagKey, taggedKey, tagsWith, usedKey
 } from '../../../store/storage/format/keys.js'
 import {
   decodeDeletion, decodeRecord, decodeState, encodeAlias, encodeDeletion, encodePath, encodeRecord, encodeSharer,
@@ -272,6 +272,9 @@ export const aliasKeysIn = async index =>
 /** Returns the entries of the log of changes, in their order. */
 export const eventEntries = async index => (await entriesBetween(index, allEvents)).map(([key, value]) =>
   ({ value: new Uint8Array(value), put: bytes => index.put(key, bytes, VIEWS) }))
+
+/** Adds an entry to the log of changes. @param {number} position  any safe integer */
+export const putEvent = (index, position, value) => index.put(eventKey(position), value, VIEWS)
 
 /** Removes both entries of all tags, also damaged ones. */
 export async function clearTags (index) {

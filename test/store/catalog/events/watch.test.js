@@ -2,12 +2,13 @@
 import { expect } from 'chai'
 import { hash, toCid } from '../../../../lib/index.js'
 import { asBlockstore } from '../../../../exchange/blockstore/index.js'
-import { VIEWS, eventKey } from '../../../../store/storage/format/keys.js'
 import { GROUP } from '../../../support/constants.js'
 import { errorOf, listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { expectSlip } from '../../../support/slips.js'
-import { damageRecord, databasesOf, eventEntries, extentEntry, recordOf } from '../../../support/store/inspect.js'
+import {
+  damageRecord, databasesOf, eventEntries, extentEntry, putEvent, recordOf
+} from '../../../support/store/inspect.js'
 import { forEachPlace, newStores, sliceOf } from '../../../support/store/stores.js'
 
 const BLOBS = Array.from({ length: 8 }, (_, i) => noise(100 + i, i + 1))
@@ -272,7 +273,7 @@ describe('store: watch()', () => {
     await store.put(BLOBS[0])
     await store.close()
     await index.open()
-    await index.put(eventKey(Number.MAX_SAFE_INTEGER), new Uint8Array(16), VIEWS)
+    await putEvent(index, Number.MAX_SAFE_INTEGER, new Uint8Array(16))
     await index.close()
     const again = await place.open()
     expect(await again.fsck({ repair: true })).to.include({ isSound: false, strays: 1 })
