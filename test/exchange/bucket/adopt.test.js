@@ -15,6 +15,7 @@ import { FakeR2 } from '../../support/bucket/fake-r2.js'
 import { FakeS3, errorXml } from '../../support/bucket/fake-s3.js'
 import { hex, same } from '../../support/bytes.js'
 import { GROUP, MIB } from '../../support/constants.js'
+import { turn } from '../../support/fake-clock.js'
 import { errorOf, listed } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { holds, sizes } from '../../support/property.js'
@@ -266,11 +267,12 @@ describe('adopt', () => {
     it('ends all reads when the caller stops, and when the bucket fails', async () => {
       for (const key of ['a', 'b', 'c']) await bucket.put(key, noise(100, key.charCodeAt(0)))
       const failure = new Error('full')
-      let ended = []
-      let isFull = false
+      let [begun, ended, isFull] = [[], [], false]
+      const bothBegan = async () => { while (begun.length < 2) await turn() }
       bucket.onCall = (name, key, range, { signal } = {}) => {
-        if (name === 'put' && key === noteOf('a') && isFull) return Promise.reject(failure)
+        if (name === 'put' && key === noteOf('a') && isFull) return bothBegan().then(() => Promise.reject(failure))
         if (name !== 'get' || !['b', 'c'].includes(key)) return
+        begun.push(key)
         const isAborted = new Promise((resolve, reject) => signal.addEventListener('abort', () => {
           ended.push(key)
           reject(signal.reason)
@@ -280,10 +282,10 @@ describe('adopt', () => {
       }
       const results = adopt(bucket, { recheck: true })
       expect((await results.next()).value).to.include({ key: 'a' })
+      await bothBegan()
       await results.return()
-      expect(ended.sort()).to.deep.equal(['b', 'c'])
-      ended = []
-      isFull = true
+      expect(ended.sort()).to.deep.equal(['b', 'c']);
+      [begun, ended, isFull] = [[], [], true]
       expect(await errorOf(listed(adopt(bucket, { recheck: true })))).to.equal(failure)
       expect(ended.sort()).to.deep.equal(['b', 'c'])
     })
