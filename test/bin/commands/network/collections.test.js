@@ -148,7 +148,8 @@ describe('baobox fetch -r', function () {
     const urlOf = (/** @type {string} */ name) => `https://example.org/.well-known/rasl/${name}`
     expect(ofAnyBlob(urlOf(cid))).to.equal(urlOf('{cid}'))
     expect(ofAnyBlob(`https://example.org/${root}.bin`)).to.equal('https://example.org/{hex}.bin')
-    expect(() => ofAnyBlob('http://localhost:4700')).to.throw('in the place of its name, as in http://localhost:4700/{cid}')
+    expect(() => ofAnyBlob('http://localhost:4700'))
+      .to.throw('in the place of its name, as in http://localhost:4700/{cid}')
     expect(ofAnyBlob(`https://example.org/${root}?as=${root}`)).to.equal(`https://example.org/{hex}?as=${root}`)
   })
 
