@@ -77,7 +77,8 @@ export class FakeS3 {
     if (object === undefined) return errorXml(404, 'NoSuchKey')
     if (headers.has('if-match') && headers.get('if-match') !== object.etag) return errorXml(412, 'PreconditionFailed')
     const { length } = object.body
-    const info = { etag: object.etag, 'last-modified': object.modified.toUTCString() }
+    const modified = object.modified.toUTCString()
+    const info = { 'accept-ranges': 'bytes', etag: object.etag, 'last-modified': modified }
     for (const name of ['content-type', 'content-disposition']) {
       if (query.has(`response-${name}`)) info[name] = query.get(`response-${name}`)
     }
@@ -88,9 +89,10 @@ export class FakeS3 {
     }
     if (Number(start) >= length) return errorXml(416, 'InvalidRange')
     const last = Math.min(end === '' ? Infinity : Number(end), length - 1)
-    return new Response(object.body.slice(Number(start), last + 1), {
-      status: 206, headers: { ...info, 'content-range': `bytes ${start}-${last}/${length}` }
-    })
+    const part = object.body.slice(Number(start), last + 1)
+    // A real store sends the length. Without it, films in WebKitGTK often stop when they seek.
+    const ofPart = { 'content-length': part.length, 'content-range': `bytes ${start}-${last}/${length}` }
+    return new Response(part, { status: 206, headers: { ...info, ...ofPart } })
   }
 
   #list (query) {
