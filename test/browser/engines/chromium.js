@@ -23,6 +23,7 @@ export const chromium = {
     const removeProfile = () => rm(profile, { recursive: true, force: true, maxRetries: 5 })
     const context = await chromium.launchPersistentContext(profile, { executablePath, args: FLAGS })
       .catch(async error => { await removeProfile(); throw error })
+    context.setDefaultTimeout(0) // tests have limits of their own
     let page, session
     const use = async next => {
       page = next

@@ -26,16 +26,17 @@ export const firefox = {
     let browser, page
     const launch = async () => {
       await writeFile(join(userDataDir, 'user.js'), '') // puppeteer wants to keep a copy of it
-      const options = { executablePath, userDataDir, extraPrefsFirefox, headless: true }
+      const options = { executablePath, userDataDir, extraPrefsFirefox, headless: true, timeout: 0 }
       browser = await puppeteer.launch({ ...options, browser: 'firefox' })
       browser.on('disconnected', () => onGone('Firefox ended'));
       [page] = await browser.pages()
+      page.setDefaultTimeout(0) // tests have limits of their own
     }
     await launch().catch(async error => { await removeProfile(); throw error })
     return {
       version: (await browser.version()).replace('firefox/', ''),
       profile: userDataDir,
-      open: async url => { await page.goto(url, { timeout: 0 }) },
+      open: async url => { await page.goto(url) },
       evaluate: (run, ...args) => page.evaluate(run, ...args),
       async follow (selector) {
         await Promise.all([page.waitForNavigation(), page.click(selector)])

@@ -7,6 +7,8 @@ const MACHINE = process.arch === 'arm64' ? 'aarch64' : 'x86_64'
 /** The folders in which distributions put the small browser, which is not a command. */
 const FOLDERS = [`/usr/lib/${MACHINE}-linux-gnu`, '/usr/libexec', '/usr/lib64', '/usr/lib']
   .flatMap(folder => ['webkitgtk-6.0', 'webkit2gtk-4.1', 'webkit2gtk-4.0'].map(name => `${folder}/${name}`))
+/** As long as a test may take. The driver's own limit is half of that. */
+const SCRIPT_TIMEOUT = 60_000
 
 /** @type {import('./index.js').Engine} */
 export const webkit = {
@@ -38,6 +40,7 @@ export const webkit = {
         browserName: 'MiniBrowser',
         'webkitgtk:browserOptions': { binary: browser, args: ['--automation'] }
       }).build()
+      await page.manage().setTimeouts({ script: SCRIPT_TIMEOUT })
       return {
         version: (await page.getCapabilities()).get('browserVersion') ?? '',
         async open (url) {
