@@ -57,24 +57,16 @@ export function testFilm (browser) {
 
     for (const [i, what] of ['whose bytes a server verifies', 'whose bytes come from the bucket'].entries()) {
       it(`is shown from the middle, ${what}`, async () => {
-        const times = [25, 5, 35, 15]
-        const seen = await browser.evaluate(seekIn, `${servers[i].url}/blobs/${cid}`, times)
-        expect(seen.error).to.equal(undefined)
-        expect(seen.duration).to.be.within(39, 41)
-        const colours = Object.values(COLOURS)
-        for (const [at, colour] of seen.colours.entries()) {
-          const wanted = colours[Math.floor(times[at] / PART_SECONDS)]
-          const isLike = colour.every((part, channel) => (part > 127) === (wanted[channel] > 127))
-          expect(isLike, `${times[at]} s: ${colour}`).to.equal(true)
-        }
+        const seen = await browser.evaluate(seekIn, `${servers[i].url}/blobs/${cid}`, [25, 5, 35, 15].map(frameAt))
+        expect(seen).to.deep.equal({ seconds: Object.keys(COLOURS).length * PART_SECONDS })
       })
     }
 
     it('is read by the browser itself only where it was redirected', async () => {
       bucket.takeOwn()
-      await browser.evaluate(seekIn, `${servers[0].url}/blobs/${cid}`, [5])
+      await browser.evaluate(seekIn, `${servers[0].url}/blobs/${cid}`, [frameAt(5)])
       expect(bucket.takeOwn()).to.equal(0)
-      await browser.evaluate(seekIn, `${servers[1].url}/blobs/${cid}?again`, [5])
+      await browser.evaluate(seekIn, `${servers[1].url}/blobs/${cid}?again`, [frameAt(5)])
       expect(bucket.takeOwn()).to.be.above(0)
     })
   })
@@ -155,8 +147,11 @@ async function makeFilm (path) {
   await run('ffmpeg', ['-loglevel', 'error', ...inputs, '-filter_complex', graph, ...codec, path])
 }
 
-/** Runs in the page: seeks to some times, and returns the mean colour of each frame. */
-async function seekIn (url, times) {
+/** A time in seconds, and the colour of the film there. @param {number} time */
+const frameAt = time => ({ time, colour: Object.values(COLOURS)[Math.floor(time / PART_SECONDS)] })
+
+/** Runs in the page: seeks to some times, and waits at each until the frame has its colour. */
+async function seekIn (url, frames) {
   const video = document.createElement('video')
   const next = name => new Promise((resolve, reject) => {
     video.addEventListener(name, resolve, { once: true })
@@ -167,19 +162,25 @@ async function seekIn (url, times) {
   video.preload = 'auto'
   video.src = url
   document.body.append(video)
+  const context = Object.assign(document.createElement('canvas'), { width: 1, height: 1 }).getContext('2d')
+  const mean = () => {
+    context.drawImage(video, 0, 0, 1, 1)
+    return [...context.getImageData(0, 0, 1, 1).data.subarray(0, 3)]
+  }
   try {
     await next('loadeddata')
-    const canvas = Object.assign(document.createElement('canvas'), { width: 1, height: 1 })
-    const context = canvas.getContext('2d')
-    const colours = []
-    for (const time of times) {
+    for (const { time, colour } of frames) {
       const seeked = next('seeked')
       video.currentTime = time
       await seeked
-      context.drawImage(video, 0, 0, 1, 1)
-      colours.push([...context.getImageData(0, 0, 1, 1).data.subarray(0, 3)])
+      // WebKitGTK may still show the frame before.
+      const isShown = () => mean().every((part, channel) => (part > 127) === (colour[channel] > 127))
+      for (let tries = 0; !isShown(); tries++) {
+        if (tries === 200) throw new Error(`at ${time} s is ${mean()}, not ${colour}`)
+        await new Promise(resolve => setTimeout(resolve, 50))
+      }
     }
-    return { colours, duration: video.duration }
+    return { seconds: Math.round(video.duration) }
   } catch (error) {
     return { error: error.message }
   } finally {
