@@ -129,15 +129,27 @@ function redirect ({ status, headers }, target) {
 async function decodedAnswer (handler, request) {
   const response = await handler(request)
   const { status, body } = response
-  const format = FORMATS.get(response.headers.get('content-encoding')?.toLowerCase() ?? '')
-  if (format === undefined) return response
-  if (status === 206) {
+  const format = formatOf(response)
+  if (status === 206 ? format !== undefined : status === 416 && await isEncoded(handler, request)) {
     await body?.cancel()
     const headers = new Headers(request.headers)
     headers.delete('range') // It would mean encoded bytes.
     return decodedAnswer(handler, new Request(request.url, { headers, signal: request.signal }))
   }
+  if (format === undefined) return response
   const headers = new Headers(response.headers)
   for (const name of ['content-encoding', 'content-length', 'accept-ranges']) headers.delete(name)
   return new Response(body && body.pipeThrough(new DecompressionStream(format)), { status, headers })
+}
+
+/** The encoding that is undone. @param {Response} response @returns {'gzip' | 'deflate' | undefined} */
+const formatOf = ({ headers }) => FORMATS.get(headers.get('content-encoding')?.toLowerCase() ?? '')
+
+/**
+ * Returns true if the file that a request names is encoded. The answer to a range after its end does not say that.
+ *
+ * @param {Handler} handler @param {Request} request
+ */
+async function isEncoded (handler, { url, signal }) {
+  return formatOf(await handler(new Request(url, { method: 'HEAD', signal }))) !== undefined
 }

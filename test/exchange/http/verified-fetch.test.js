@@ -105,7 +105,9 @@ describe('a verified fetch', () => {
     const site = (await putManifest(store, Manifest.from(entries))).cid
     const verifiedFetch = createVerifiedFetch({ store, site, base: BASE })
     for (const name of ['a.bin', 'b.bin', 'c.bin']) {
-      for (const headers of [{}, { range: 'bytes=0-99' }]) {
+      // The file is longer than its encoding. A range may begin between the two ends, or after both.
+      for (const range of [undefined, 'bytes=0-99', `bytes=${8 * MIB}-`]) {
+        const headers = range === undefined ? {} : { range }
         const response = await verifiedFetch(BASE + name, { headers })
         expect(response.status).to.equal(200)
         expect(same(await bytesOf(response), FILM), name).to.equal(true)
@@ -117,6 +119,7 @@ describe('a verified fetch', () => {
       expect(known.status).to.equal(304)
     }
     expect(same(await bytesOf(await verifiedFetch(`${BASE}d.bin`)), MODULE)).to.equal(true)
+    expect((await verifiedFetch(`${BASE}d.bin`, { headers: { range: 'bytes=99-' } })).status).to.equal(416)
   })
 
   it('gives all other requests to the other fetch, as they are', async () => {
