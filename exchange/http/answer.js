@@ -40,7 +40,7 @@ const HEADERS = ['accept', 'authorization', 'cdn-loop', 'if-match', 'if-none-mat
 export async function answerTo (served) {
   const { request: { method }, url: { pathname, search }, options } = served
   const { basePath, site, allowTags, cors } = options
-  assertBounded(served.request)
+  assertBounded(served)
   const hasSite = site !== undefined
   if (hasSite && pathname === basePath) return redirectTo(served, `./${basePath.split('/').pop()}/${search}`, false)
   if (!pathname.startsWith(`${basePath}/`)) throw noRoute()
@@ -83,11 +83,12 @@ function methodsOf (route, { list, collections, authorize }) {
 /** @param {BlobRoute} route */
 const isBlobItself = ({ family, groupLog }) => groupLog === undefined && ['blobs', 'plain'].includes(family)
 
-/** @param {Request} request @throws {HttpError} 400, 414, 431 */
-function assertBounded (request) {
+/** @param {ServedRequest} served @throws {HttpError} 400, 414, 431 */
+function assertBounded ({ request, isPrivate }) {
   const { method, url, headers } = request
   if (!['PUT', 'POST'].includes(method)) assertNoBody(request)
-  if (url.length > MAX_URL_LEN) {
+  // Strangers are limited, but not this program: its pages may keep kilobytes of state in the query or after the `#`.
+  if (!isPrivate && url.length > MAX_URL_LEN) {
     throw new HttpError(414, 'HTTP_TOO_LONG', `URLs have at most ${MAX_URL_LEN} characters`)
   }
   const long = HEADERS.find(name => (headers.get(name)?.length ?? 0) > MAX_HEADER_LEN)

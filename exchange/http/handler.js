@@ -39,7 +39,7 @@ import { Sites } from './sites/sites.js'
  * @property {ResponseClass} [Response]  for bodies in one piece, where it takes a fifth of the time of the runtime's
  *   class. Default: the runtime's
  * @property {boolean} [isPrivate]  true if only this program gets the answers: then errors say which mirrors have
- *   failed, and the program may take as long as it wants between two pieces. Default: false
+ *   failed, URLs may have any length, and the program may take as long as it wants between two pieces. Default: false
  * @property {(request: Request) => Promise<Delivery>} [delivered]  called when the answer begins. Default: an answer is
  *   complete when the server has it, since a handler cannot know more
  */

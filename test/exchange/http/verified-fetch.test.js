@@ -122,6 +122,15 @@ describe('a verified fetch', () => {
     expect((await verifiedFetch(`${BASE}d.bin`, { headers: { range: 'bytes=99-' } })).status).to.equal(416)
   })
 
+  it('takes URLs of any length, with the state that pages keep in them', async () => {
+    const verifiedFetch = await fetchOf()
+    const state = 's'.repeat(100_000)
+    for (const url of [`${BASE}#${state}`, `${BASE}?${state}`]) {
+      for (const input of [url, new Request(url)]) expect((await verifiedFetch(input)).status).to.equal(200)
+    }
+    expect((await verifiedFetch(BASE + state)).status).to.equal(404)
+  })
+
   it('gives all other requests to the other fetch, as they are', async () => {
     const calls = []
     const verifiedFetch = await fetchOf({ fetch: async (...args) => calls.push(args) })
