@@ -63,7 +63,8 @@ export function createVerifiedFetch (options) {
   return async (input, init) => {
     const url = urlOf(input)
     if (url?.origin !== base.origin || !url.pathname.startsWith(base.pathname)) return fetch(input, init)
-    return finalAnswer(answer, init === undefined && input instanceof Request ? input : new Request(input, init))
+    const isRequest = input instanceof Request
+    return finalAnswer(answer, isRequest && init === undefined ? input : new Request(isRequest ? input : url, init))
   }
 }
 
@@ -85,7 +86,7 @@ export function baseOf (name, base, page) {
 /** @param {RequestInfo | URL} input @returns {URL | undefined} undefined for what `fetch` refuses */
 function urlOf (input) {
   const text = input instanceof Request ? input.url : `${input}`
-  const page = globalThis.location?.href
+  const page = globalThis.document?.baseURI ?? globalThis.location?.href // A page may have an element <base>.
   return URL.canParse(text, page) ? new URL(text, page) : undefined
 }
 

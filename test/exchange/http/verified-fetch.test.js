@@ -131,6 +131,19 @@ describe('a verified fetch', () => {
     expect((await verifiedFetch(BASE + state)).status).to.equal(404)
   })
 
+  it('finds relative URLs as the page does, whose <base> may name another folder', async function () {
+    if (globalThis.document !== undefined) return this.skip() // The page of the tests has no such element.
+    const verifiedFetch = await fetchOf({ fetch: async input => `not verified: ${input}` })
+    globalThis.document = { baseURI: BASE }
+    try {
+      const head = await verifiedFetch('film.mp4', { method: 'HEAD' })
+      expect([head.status, head.headers.get('content-length')]).to.deep.equal([200, `${FILM.length}`])
+      expect(await verifiedFetch('/film.mp4')).to.equal('not verified: /film.mp4')
+    } finally {
+      delete globalThis.document
+    }
+  })
+
   it('gives all other requests to the other fetch, as they are', async () => {
     const calls = []
     const verifiedFetch = await fetchOf({ fetch: async (...args) => calls.push(args) })
