@@ -83,22 +83,26 @@ export function serveVerified (options) {
     const name = `baobox ${base.pathname}`
     const { store, place, error } = await openWorkerStore(name, { supply, quota }, store => nameBlobs.putInto(store))
     tell({ type: 'store', place, ...error !== undefined && { error } })
-    let isFull = false
+    let refusals = 0 // how often the browser has refused to store more
+    /** @type {Promise<unknown> | undefined} */
+    let clearing
     const verifiedFetch = createVerifiedFetch({
       store,
       base,
       site,
       onRequest (event) {
-        isFull ||= isOfBrowsersQuota(event.error)
+        if (isOfBrowsersQuota(event.error)) refusals++
         tell({ type: 'request', ...event })
       }
     })
     return async (/** @type {Request} */ request) => {
+      const before = refusals
       const response = await verifiedFetch(request)
-      if (response.status !== STATUS_FULL || !isFull) return response
-      // The browser gives less than it has promised, so the quota of the store evicts nothing.
-      isFull = false
-      await store.gc().catch(() => {}) // then the answer is as before
+      if (response.status !== STATUS_FULL || refusals === before) return response
+      // The browser gives less than it has promised, so the quota of the store evicts nothing. Requests that have
+      // failed together wait for one garbage collection: a second one would delete what was fetched after the first.
+      clearing ??= store.gc().catch(() => {}).finally(() => { clearing = undefined }) // then the answer is as before
+      await clearing
       return verifiedFetch(request)
     }
   }
