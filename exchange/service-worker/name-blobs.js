@@ -69,8 +69,8 @@ export class NameBlobs {
       try {
         await store.tags.set(tag, cid)
         kept.add(tag)
-        const response = await store.has(cid) ? undefined : await cache.match(url)
-        if (response !== undefined) await store.put(new Uint8Array(await response.arrayBuffer()), { expect: cid })
+        const bytes = await store.has(cid) ? undefined : await bytesIn(cache, url)
+        if (bytes !== undefined) await store.put(bytes, { expect: cid })
       } catch (error) {
         if (!(error instanceof BaoError) || !WRONG.includes(error.code)) throw error
         await cache.delete(url)
@@ -79,5 +79,20 @@ export class NameBlobs {
     const others = []
     for await (const { name } of store.tags.list()) if (!kept.has(name)) others.push(name)
     for (const name of others) await store.tags.delete(name)
+  }
+}
+
+/**
+ * Reads an entry of a cache.
+ *
+ * @param {Cache} cache @param {string} url
+ * @returns {Promise<Uint8Array<ArrayBuffer> | undefined>} undefined if the browser has lost it: mirrors have it, too
+ */
+async function bytesIn (cache, url) {
+  try {
+    const response = await cache.match(url)
+    return response && new Uint8Array(await response.arrayBuffer())
+  } catch {
+    return undefined
   }
 }

@@ -80,6 +80,18 @@ describe('the name blobs of a service worker', () => {
     expect((await cidsIn(cache)).sort()).to.deep.equal(cids.sort())
   })
 
+  it('are fetched again when the browser has lost them', async () => {
+    const { blobs, site, cache, supply } = await fetched()
+    const lost = new ReadableStream({ start: controller => controller.error(new TypeError('Failed to fetch')) })
+    for (const match of [async () => new Response(lost), async () => { throw new DOMException('', 'UnknownError') }]) {
+      cache.match = match
+      const { store } = await newStore({ supply })
+      await blobs.putInto(store)
+      expect((await store.bytes(site)).length).to.equal(64)
+      expect(await tagsOf(store)).to.have.length(2)
+    }
+  })
+
   it('of other versions are dropped', async () => {
     const { blobs, caches } = await fetched()
     await new NameBlobs(caches, { base: BASE, site: 'other' }).fetch(async () => undefined).catch(() => {})
