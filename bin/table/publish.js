@@ -23,8 +23,9 @@ export const publish = define({
     'SITE gets the files of DIR under blobs/, each named by its CID, with an outboard (.obao4) beside those above ' +
     '16 KiB; the manifest, which has their paths and media types; sw.js, a service worker that has the root of the ' +
     'site; and index.html, which starts the worker. Then the worker answers for all paths below SITE, with files of ' +
-    'DIR that it fetches from any of the hosts and verifies. DIR must have an index.html. Put SITE on a host, in any ' +
-    'folder. A copy of blobs/ on another host is a mirror.',
+    'DIR that it fetches from any of the hosts and verifies. DIR must have an index.html, and no files in its ' +
+    'folders blobs, collections, ipfs, v2 and .well-known/rasl, whose paths belong to blobs. Put SITE on a host, in ' +
+    'any folder. A copy of blobs/ on another host is a mirror.',
     'Run it again after a change: only new files are written, and visitors get the new version when its files are ' +
     'there. The files of older versions stay, for visitors who have these open. 404.html is the same page as ' +
     'index.html: many hosts show it for all other paths, so that links into the site work for new visitors.',

@@ -22,6 +22,9 @@ const CUT_OTHERWISE = 'is HASH the hash of this blob? Was the input made with th
  */
 const HINTS = {
   COLLECTION_INVALID: [{ option: 'recursive', hint: 'leave out --recursive if it is the blob of a file' }],
+  COLLECTION_TOO_LONG: [
+    { option: 'out', hint: 'the paths of all files together are too long for the worker: leave some out with --ignore' }
+  ],
   EADDRINUSE: [{ option: 'port', hint: 'choose another port with --port, 0 for any free one' }],
   EISDIR: [{ option: 'recursive', hint: 'a folder needs --recursive' }],
   FETCH_EXHAUSTED: [

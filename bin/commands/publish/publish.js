@@ -4,11 +4,13 @@ import { readFile, stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { forEachOf } from '../../../lib/async/in-order.js'
 import { eitherOf } from '../../../lib/source/async-util.js'
-import { fromCid, toCid } from '../../../lib/hash/cid.js'
+import { fromCid, parseRoot, toCid } from '../../../lib/hash/cid.js'
 import { outboardLen } from '../../../lib/tree/geometry.js'
 import { GROUP_LEN } from '../../../store/interface.js'
 import { Manifest, getCollection, putManifest } from '../../../exchange/collections/index.js'
 import { importDirectory } from '../../../exchange/collections/node/index.js'
+import { routeOf } from '../../../exchange/http/routes.js'
+import { Sites } from '../../../exchange/http/sites/sites.js'
 import { Failure, UsageError } from '../../terminal/errors.js'
 import { formatCount, sizeText } from '../../terminal/format.js'
 import { printResult } from '../../terminal/output.js'
@@ -92,11 +94,27 @@ async function importSite (store, path, { fallback, signal, ...options }) {
   for (const name of ['index.html', ...fallback === undefined ? [] : [fallback]]) {
     if (!names.has(`/${name}`)) throw new UsageError(`'${path}' has no file '${name}'`)
   }
+  for (const name of names) assertReachable(path, name)
   const { cid: site } = await putManifest(store, manifest, { tag: 'site', signal })
+  await new Sites(store).get(parseRoot(site)) // throws if it is too long for the worker
   const cids = new Map([...manifest].map(([, { src }]) => [`${src}`, src]))
   const blobs = []
   for (const cid of [...cids.values(), site]) blobs.push({ cid, size: (await store.stat(cid)).size })
   return { site, blobs, files: length }
+}
+
+/**
+ * Throws if the worker would not look for a file at its path, because the path is one of blobs.
+ *
+ * @param {string} folder @param {string} path  of a file in it, with a slash at its beginning
+ */
+function assertReachable (folder, path) {
+  try {
+    const url = path.split('/').map(encodeURIComponent).join('/')
+    if (routeOf(url, { hasSite: true, hasTags: false }).kind === 'mounted') return
+  } catch {} // a path like those of blobs, at which there is no blob
+  throw new UsageError(`'${folder}' has the file '${path.slice(1)}', but in a site this path belongs to blobs, as ` +
+    'those that begin with blobs/, collections/, ipfs/ and v2/ do: rename it, or leave it out with --ignore')
 }
 
 /**

@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import { mkdir, readFile, readdir, stat, truncate } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import { dirname } from 'node:path'
 import { expect } from 'chai'
 import { hash, parseRoot, toCid } from '../../../lib/index.js'
 import { createOutboardSync } from '../../../encoder/index.js'
@@ -113,6 +114,32 @@ describe('baobox publish', () => {
     } finally {
       server.close()
     }
+  })
+
+  it('refuses files that the worker could not show, and writes nothing', async () => {
+    for (const path of ['v2/guide.html', 'collections/new.html', 'blobs/x', cidOf(PAGE), `${cidOf(PAGE)}.obao4`]) {
+      await mkdir(dirname(folder.at('in', path)), { recursive: true })
+      await folder.write(`in/${path}`, PAGE)
+      const { code, err } = await run(['in', '--out', 'out'])
+      expect([code, err.includes(`has the file '${path}'`)], err).to.deep.equal([2, true])
+      await folder.clear(`in/${path}`)
+    }
+    for (const path of ['v2.html', 'docs/v2/guide.html', 'collection', '%2e', 'a?b#c']) {
+      await mkdir(dirname(folder.at('in', path)), { recursive: true })
+      await folder.write(`in/${path}`, PAGE)
+    }
+    expect(JSON.parse((await run(['in', '--out', 'out', '--json'])).out).files).to.equal(8)
+  })
+
+  it('refuses more names than the worker reads, and writes nothing', async () => {
+    // The path has nearly the maximum length, so there need not be many files.
+    const long = [...Array(14).fill('d'.repeat(250)), 'd'.repeat(200)].join('/')
+    await mkdir(folder.at('in', long), { recursive: true })
+    for (let i = 0; i < 2250; i++) await folder.write(`in/${long}/${i}`, '')
+    const { code, err } = await run(['in', '--out', 'out'])
+    expect([code, err]).to.deep.equal([1, err])
+    expect(err).to.match(/^baobox: COLLECTION_TOO_LONG: .*: .* leave some out with --ignore\n$/)
+    expect(await readdir(folder.path)).to.not.include('out')
   })
 
   it('refuses wrong arguments, and writes nothing', async () => {
