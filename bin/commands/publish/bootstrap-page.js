@@ -52,12 +52,15 @@ async function start () {
     if ([...list.children].some(({ textContent }) => textContent === text)) return
     list.append(Object.assign(document.createElement('li'), { textContent: text }))
   })
+  const { controller } = serviceWorker
   const { installing } = await register()
   installing?.addEventListener('statechange', () => {
     if (installing.state !== 'redundant') return
     say('The service worker could not be installed. The names of the files may be missing on all hosts.')
   })
-  await serviceWorker.ready
+  const { active } = await serviceWorker.ready
+  // The worker that has shown this page would show it again. A new one waits until the pages of the old one are closed.
+  if (active === controller) return say('Close all pages of this site, and open it again: it has a new service worker.')
   location.reload()
 }
 

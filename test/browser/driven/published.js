@@ -149,6 +149,27 @@ export function testPublished (browser) {
       expect(await browser.evaluate(filmOf)).to.deep.equal([200, FILM.length, await sha256(FILM)])
     })
 
+    it('takes the place of another worker when its pages are closed, and is not loaded again and again', async () => {
+      const page = '<!doctype html><script>navigator.serviceWorker.register("sw.js")</script>'
+      const before = { 'index.html': page, 'sw.js': 'addEventListener("activate", () => clients.claim())' }
+      let isOld = true
+      const loaded = []
+      const host = await start(hostOf(join(folder, 'copy'), ({ path }) => {
+        loaded.push(path)
+        return isOld ? { bytes: new TextEncoder().encode(before[path]) } : {}
+      }))
+      await browser.open(host.folder)
+      await eventually(() => browser.evaluate(hasController), isControlled => isControlled)
+      isOld = false
+      loaded.length = 0
+      await browser.open(host.folder)
+      await eventually(seen, ({ text = '' }) => text.includes('Close all pages'))
+      expect(loaded.filter(path => path === 'index.html')).to.have.length(1)
+      await eventually(() => browser.evaluate(isNextWaiting), isWaiting => isWaiting)
+      await browser.open('about:blank')
+      await open(host.folder, 'new')
+    })
+
     it('shows a page deep in the folder to a new visitor, and says when a file is nowhere', async () => {
       const { picture } = await open(`${honest.folder}guide/`, 'guide')
       expect(picture).to.deep.equal([80, 60])
@@ -171,6 +192,10 @@ async function lookAt () {
   const picture = image && [image.naturalWidth, image.naturalHeight]
   return { url: globalThis.location.href, version, picture, text: document.body?.innerText }
 }
+
+const hasController = () => navigator.serviceWorker.controller !== null
+
+const isNextWaiting = async () => (await navigator.serviceWorker.getRegistration()).waiting !== null
 
 async function filmOf () {
   const response = await fetch('film.bin')
