@@ -4,6 +4,7 @@
 import { untilAborted } from '../../lib/source/async-util.js'
 import { assertOptions, describe } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
+import { baseOfUrls } from '../../verifier/sources/http/urls.js'
 import { handlerOf } from './handler.js'
 
 /** @import { Store } from '../../store/interface.js' */
@@ -86,8 +87,8 @@ export function baseOf (name, base, page) {
 /** @param {RequestInfo | URL} input @returns {URL | undefined} undefined for what `fetch` refuses */
 function urlOf (input) {
   const text = input instanceof Request ? input.url : `${input}`
-  const page = globalThis.document?.baseURI ?? globalThis.location?.href // A page may have an element <base>.
-  return URL.canParse(text, page) ? new URL(text, page) : undefined
+  const base = baseOfUrls()
+  return URL.canParse(text, base) ? new URL(text, base) : undefined
 }
 
 /**

@@ -42,6 +42,22 @@ describe('a request', () => {
     })
   }
 
+  it('goes to a relative URL as the page does, whose <base> may name another folder', async function () {
+    if (globalThis.document !== undefined) return this.skip() // The page of the tests has no such element.
+    const asked = []
+    const fetch = async url => {
+      asked.push(`${url}`)
+      throw new TypeError('fetch failed')
+    }
+    globalThis.document = { baseURI: URL_OF_BLOB }
+    try {
+      expect(await errorOf(fetchVerified('films/1', { cid, fetch, retries: 0 }))).to.include({ code: 'FETCH_FAILED' })
+      for (const url of asked) expect(url).to.match(/^https:\/\/request\.example\/films\/1\b/)
+    } finally {
+      delete globalThis.document
+    }
+  })
+
   it('is aborted with the reason of its caller', async () => {
     const fetch = watched(silent)
     const caller = new AbortController()
