@@ -22,7 +22,7 @@ describe('the film of the demo page', () => {
   afterEach(() => { for (const host of hosts) host.close() })
 
   /** Reads the film through a store, and returns what came from whom. */
-  async function read (use, { ranges, patience = 2500 } = {}) {
+  async function read (use, { ranges, patience = 60_000 } = {}) {
     const log = new FilmLog(['A', 'B', 'C'])
     const source = new FilmSource(hosts.map(({ state }) => state), event => log.add(event), { patience })
     const store = await BlobStore.open({ index: level(), data: level() }, { supply: source.slice })
@@ -63,7 +63,7 @@ describe('the film of the demo page', () => {
   it('comes from the last honest host when another is dead and the third stalls', async () => {
     hosts[0].set({ mode: 'dead' })
     hosts[2].set({ mode: 'stalls' })
-    const { log, bytes } = await read(whole, { patience: 50 })
+    const { log, bytes } = await read(whole, { patience: 1000 })
     expect(bytes).to.deep.equal(film)
     expect(log.hosts.A.bytes + log.hosts.C.bytes).to.equal(0)
     expect(log.entries.some(({ host, type }) => host === 'A' && type === 'absent')).to.equal(true)
@@ -78,7 +78,7 @@ describe('the film of the demo page', () => {
     const source = new FilmSource(hosts.map(({ state }) => state), event => {
       log.add(event)
       if (log.refused === 6) mend()
-    }, { patience: 20 })
+    }, { patience: 200 })
     isMended.then(() => hosts[2].set({ mode: 'honest' }))
     const store = await BlobStore.open({ index: level(), data: level() }, { supply: source.slice })
     try {
