@@ -206,7 +206,7 @@ function suite () {
   })
 
   it('closes the connection of a peer that takes nothing', async () => {
-    server = await serve({ idleTimeout: 200 })
+    server = await serve({ idleTimeout: 2000 })
     const blob = noise(8_000_000, 5)
     await store.put(blob)
     const connection = await connect(client, server.endpoint)
@@ -217,7 +217,7 @@ function suite () {
   })
 
   it('closes the connection of a peer that asks for nothing, or does not end its request', async () => {
-    server = await serve({ idleTimeout: 100 })
+    server = await serve({ idleTimeout: 2000 })
     const silent = await connect(client, server.endpoint)
     const slow = await connect(await openEndpoint(), server.endpoint)
     const { send } = await slow.openBi()
