@@ -207,7 +207,7 @@ describe('files', () => {
         }
       })
       expect(unheard).to.deep.equal([])
-      for (let i = 0; i < 50 && openFiles() > before; i++) await new Promise(resolve => setTimeout(resolve, 20))
+      for (let i = 0; i < 500 && openFiles() > before; i++) await new Promise(resolve => setTimeout(resolve, 20))
       expect(openFiles()).to.be.at.most(before)
     })
   }
@@ -332,7 +332,7 @@ describe('files', () => {
       hashStream(${JSON.stringify(large)}, { threads: 2, signal }).catch(() => console.log('aborted'))
       setTimeout(() => controller.abort(), 1)`
     await writeFile(join(project, 'script.js'), script)
-    const options = { cwd: project, timeout: 15_000 }
+    const options = { cwd: project, timeout: 100_000 }
     const { stdout, stderr } = await promisify(execFile)(process.execPath, ['script.js'], options)
     expect(stderr).to.equal('')
     expect(stdout).to.equal(`${hex(hash(noise(17 * MIB)))}\naborted\n`)
@@ -348,7 +348,7 @@ describe('files', () => {
       for (let i = 0; i < 500 && !sharedPool.isWarm; i++) await new Promise(resolve => setTimeout(resolve, 20))
       console.log(sharedPool.isWarm)`
     const args = ['--input-type=module', '--eval', script]
-    const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 15_000 })
+    const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 100_000 })
     expect(stdout).to.equal('true\n')
   })
 })
