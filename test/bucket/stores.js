@@ -132,9 +132,10 @@ for (const name of chosen()) {
         await new Promise(() => {})
       }
       const begun = new Promise(resolve => {
+        let parts = 0
         const fetch = async (url, init) => {
           const response = await globalThis.fetch(url, init)
-          if (init.method === 'POST') setTimeout(resolve, 500)
+          if (init.method === 'PUT' && ++parts === 2) resolve()
           return response
         }
         open({ prefix: 'left', fetch }).putParts('a', source(), { signal: ending.signal }).catch(() => {})
