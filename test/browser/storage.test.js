@@ -25,7 +25,7 @@ describe('store: in a page', () => {
     afterEach(() => visitor?.leave())
 
     it('during a receive keeps what was received, and the receive can be continued', async function () {
-      this.timeout(120_000)
+      this.timeout(300_000)
       let kept = 0
       for (const given of [10, 18]) {
         visitor = await visit(place.where)
@@ -55,7 +55,7 @@ describe('store: in a page', () => {
     })
 
     it('during a put leaves nothing of the blob', async function () {
-      this.timeout(120_000)
+      this.timeout(300_000)
       const before = await place.open()
       await before.put(noise(MIB))
       await before.close()
@@ -176,7 +176,7 @@ describe('store: in a page', () => {
     const leave = async room => setQuota((await navigator.storage.estimate()).usage + room)
 
     it('keeps what it received before the quota was reached, and the rest when there is more', async function () {
-      this.timeout(120_000)
+      this.timeout(300_000)
       const store = await place.open()
       const outboard = await createOutboard(large)
       await leave(32 * MIB)
@@ -197,7 +197,7 @@ describe('store: in a page', () => {
     })
 
     it('rejects a put with STORE_FULL, and loses nothing', async function () {
-      this.timeout(120_000)
+      this.timeout(300_000)
       let store = await place.open()
       await store.put(first)
       await leave(10 * MIB)
@@ -270,7 +270,7 @@ async function openSoon (place) {
   for (let attempt = 0; ; attempt++) {
     const error = await errorOf(async () => { await (await BlobStore.open(place.where)).close() })
     if (error === undefined) return place.open()
-    if (error.code !== 'STORE_LOCKED' || attempt > 100) throw error
+    if (error.code !== 'STORE_LOCKED' || attempt > 5000) throw error
     await new Promise(resolve => setTimeout(resolve, 20))
   }
 }

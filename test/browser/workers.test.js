@@ -8,7 +8,7 @@ import { noise } from '../support/inputs.js'
 const hasWorkers = new URLSearchParams(globalThis.location.search).get('workers') === 'true'
 
 /** Milliseconds in which a page must report that it has loaded the script of a worker. */
-const LOAD_MS = 10_000
+const LOAD_MS = 100_000
 
 /** True if the page has loaded the script of a worker. */
 const hasStarted = () => performance.getEntriesByType('resource')

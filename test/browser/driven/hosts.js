@@ -68,7 +68,7 @@ export async function eventually (ask, isWanted) {
   for (let count = 0; ; count++) {
     const answer = await ask()
     if (isWanted(answer)) return answer
-    if (count > 400) throw new Error(`the last answer is ${JSON.stringify(answer)}`)
+    if (count > 8000) throw new Error(`the last answer is ${JSON.stringify(answer)}`)
     await pause(25)
   }
 }

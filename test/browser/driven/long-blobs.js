@@ -44,7 +44,7 @@ export function testLongBlobs (browser) {
     after(() => host?.close())
 
     it('whose process is killed has lost nothing that was acknowledged, and the next page goes on', async function () {
-      this.timeout(KILLS * 60_000)
+      this.timeout(KILLS * 300_000)
       const kill = browser.kill ?? (() => browser.evaluate(leave))
       let first = 0
       for (let kills = 0; kills <= KILLS; kills++) {
@@ -106,7 +106,7 @@ function bytesOf (number) {
 /** Puts, receives and deletes blobs, from this number on, and says so before and after each. */
 async function work (first) {
   const { BlobStore, createOutboardSync, encodeSliceSync, hash } = globalThis.baobox
-  const store = await BlobStore.open('killed', { wait: 20_000 })
+  const store = await BlobStore.open('killed', { wait: 200_000 })
   const tell = (blob, state) => fetch(`/told?blob=${blob}&state=${state}`)
   for (let number = first; ; number++) {
     const bytes = globalThis.bytesOf(number)
@@ -139,7 +139,7 @@ const leave = () => globalThis.document.querySelector('iframe').remove()
 /** Compares the store with what was told. */
 async function check (told) {
   const { BlobStore, hash } = globalThis.baobox
-  const store = await BlobStore.open('killed', { wait: 20_000 })
+  const store = await BlobStore.open('killed', { wait: 200_000 })
   const isSame = (a, b) => a.length === b.length && a.every((byte, i) => byte === b[i])
   const wrong = []
   for (const [number, state] of told) {

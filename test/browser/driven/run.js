@@ -17,7 +17,7 @@ export async function runDriven (start, grep) {
   const began = Date.now()
   const browser = await start(() => {}) // the calls of a browser that has ended fail
   try {
-    const mocha = new Mocha({ timeout: 60_000, ...grep && { grep } })
+    const mocha = new Mocha({ timeout: 300_000, ...grep && { grep } })
     mocha.suite.emit('pre-require', globalThis, '', mocha) // defines `describe` and `it`
     testSite(browser)
     testSmallPage(browser)

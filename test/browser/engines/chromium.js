@@ -21,7 +21,7 @@ export const chromium = {
     const { chromium } = await import('playwright-core')
     const profile = await mkdtemp(join(tmpdir(), 'baobox-profile-'))
     const removeProfile = () => rm(profile, { recursive: true, force: true, maxRetries: 5 })
-    const context = await chromium.launchPersistentContext(profile, { executablePath, args: FLAGS })
+    const context = await chromium.launchPersistentContext(profile, { executablePath, args: FLAGS, timeout: 0 })
       .catch(async error => { await removeProfile(); throw error })
     context.setDefaultTimeout(0) // tests have limits of their own
     let page, session

@@ -26,7 +26,7 @@ export const firefox = {
     let browser, page
     const launch = async () => {
       await writeFile(join(userDataDir, 'user.js'), '') // puppeteer wants to keep a copy of it
-      const options = { executablePath, userDataDir, extraPrefsFirefox, headless: true, timeout: 0 }
+      const options = { executablePath, userDataDir, extraPrefsFirefox, headless: true, timeout: 0, protocolTimeout: 0 }
       browser = await puppeteer.launch({ ...options, browser: 'firefox' })
       browser.on('disconnected', () => onGone('Firefox ended'));
       [page] = await browser.pages()

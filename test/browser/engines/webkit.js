@@ -8,7 +8,7 @@ const MACHINE = process.arch === 'arm64' ? 'aarch64' : 'x86_64'
 const FOLDERS = [`/usr/lib/${MACHINE}-linux-gnu`, '/usr/libexec', '/usr/lib64', '/usr/lib']
   .flatMap(folder => ['webkitgtk-6.0', 'webkit2gtk-4.1', 'webkit2gtk-4.0'].map(name => `${folder}/${name}`))
 /** As long as a test may take. The driver's own limit is half of that. */
-const SCRIPT_TIMEOUT = 60_000
+const SCRIPT_TIMEOUT = 300_000
 
 /** @type {import('./index.js').Engine} */
 export const webkit = {
