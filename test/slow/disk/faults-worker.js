@@ -96,11 +96,14 @@ const BASES = {
     await subject.open()
     await subject.delete(LOOSE_FILE)
     const { bytes } = blobOf(2_500_001)
-    subject.store.put((async function * () {
-      yield * inPieces(bytes)
-      await new Promise(() => {})
-    })())
-    await new Promise(resolve => setTimeout(resolve, 100))
+    await new Promise(resolve => {
+      subject.store.put((async function * () {
+        yield * inPieces(bytes)
+        resolve(undefined)
+        await new Promise(() => {})
+      })())
+    })
+    await new Promise(resolve => setTimeout(resolve, 100)) // for the writes that have begun
     await cp(subject.location, `${subject.location}.copy`, { recursive: true })
     subject.location = `${subject.location}.copy`
   },
