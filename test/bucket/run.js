@@ -24,7 +24,7 @@ for (const name of engine ?? Object.keys(ENGINES)) {
 }
 if (found.length > 0) {
   const paths = SUITES.map(name => fileURLToPath(new URL(name, import.meta.url)))
-  const { status } = spawnSync(process.execPath, [MOCHA, '--no-config', '--timeout', '120000', '--exit', ...paths], {
+  const { status } = spawnSync(process.execPath, [MOCHA, '--no-config', '--timeout', '300000', '--exit', ...paths], {
     stdio: 'inherit',
     env: { ...process.env, ENGINES: found.join(',') }
   })

@@ -42,7 +42,7 @@ function attempt (other, work) {
 /** @param {string[]} suites  paths from this folder @param {Record<string, string>} [env] */
 function run (suites, env) {
   const paths = suites.map(name => fileURLToPath(new URL(name, import.meta.url)))
-  const { status } = spawnSync(process.execPath, [MOCHA, '--no-config', '--timeout', '120000', ...paths], {
+  const { status } = spawnSync(process.execPath, [MOCHA, '--no-config', '--timeout', '300000', ...paths], {
     stdio: 'inherit',
     env: { ...process.env, ...env }
   })

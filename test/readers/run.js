@@ -10,7 +10,7 @@ const INSTALL = ['ci', '--no-audit', '--no-fund', '--ignore-scripts', '--logleve
 
 if (install()) {
   const { status } = spawnSync(process.execPath, [
-    MOCHA, '--no-config', '--timeout', '120000', '--exit', `${FOLDER}readers.js`
+    MOCHA, '--no-config', '--timeout', '300000', '--exit', `${FOLDER}readers.js`
   ], { stdio: 'inherit', env: { ...process.env, INSTALL: process.argv.includes('--install') ? '1' : '' } })
   process.exitCode = status ?? 1
 }

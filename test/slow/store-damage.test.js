@@ -65,7 +65,6 @@ async function look (location) {
 describe('store: damaged files of LevelDB', () => {
   let folder
   before(async function () {
-    this.timeout(60_000)
     folder = await mkdtemp(join(tmpdir(), 'baobox-'))
     await fill(join(folder, 'sound'))
   })

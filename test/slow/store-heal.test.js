@@ -36,7 +36,6 @@ async function trialsFrom (first, sound, copies) {
 describe('store: damage that heals', () => {
   let folder
   before(async function () {
-    this.timeout(60_000)
     folder = await mkdtemp(join(tmpdir(), 'baobox-'))
     for (const name of ['sound', 'copies']) await mkdir(join(folder, name))
     await fill(join(folder, 'sound'))

@@ -23,4 +23,4 @@ class Reporter {
   }
 }
 
-mocha.setup({ ui: 'bdd', timeout: 60_000, reporter: Reporter })
+mocha.setup({ ui: 'bdd', timeout: 300_000, reporter: Reporter })

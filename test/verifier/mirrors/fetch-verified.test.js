@@ -476,7 +476,7 @@ describe('any mix of mirrors', () => {
   }
 
   it('with an honest one gives the blob, and never a wrong byte before a failure', function () {
-    this.timeout(60_000)
+    this.timeout(300_000)
     const mirrors = fc.array(fc.tuple(bad, fc.boolean()), { maxLength: 3 })
     return holds('mirrors', fc.asyncProperty(mirrors, fc.boolean(), fc.boolean(), async (list, isPlain, isThere) => {
       const at = origin()

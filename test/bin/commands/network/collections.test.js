@@ -19,7 +19,7 @@ for (let i = 0; i < 40; i++) FILES[`many/${i}`] = noise(20_000 + i, 100 + i)
 const COUNT = Object.keys(FILES).length
 
 describe('baobox fetch -r', function () {
-  this.timeout(60_000)
+  this.timeout(300_000)
   let source
   let cid
   let server

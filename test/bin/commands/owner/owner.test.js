@@ -17,7 +17,7 @@ const LONG = noise(17 * 2 ** 20 + 1, 34)
 const cidOf = bytes => `${toCid(hash(bytes))}`
 
 describe('a store that a server has open', function () {
-  this.timeout(60_000)
+  this.timeout(300_000)
   const folder = newFolder()
   const address = () => folder.at('baobox', 'serve.json')
   let server

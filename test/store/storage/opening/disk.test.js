@@ -155,7 +155,7 @@ describe('store: on a disk', () => {
   })
 
   it('keeps what it acknowledged when its process is killed again and again', async function () {
-    this.timeout(60_000)
+    this.timeout(300_000)
     /** By the numbers of the blobs: the promised state; with a question mark while the call was under way. */
     const known = new Map()
     let first = 0
@@ -192,7 +192,7 @@ describe('store: on a disk', () => {
   })
 
   it('keeps what is protected when its process is killed while it collects garbage', async function () {
-    this.timeout(60_000)
+    this.timeout(300_000)
     let next = 0
     let leftovers = 0
     for (const mark of ['gone 1', 'gone 3', 'gone 8', 'collected 1', 'gone 5', 'collected 2']) {
