@@ -47,5 +47,5 @@ describe('adopt', () => {
     }
     const keys = (await listed(bucket.list('adopted/'))).map(({ key }) => key)
     expect(keys.filter(key => key.includes('.'))).to.deep.equal([])
-  }).timeout(600_000)
+  }).timeout(1_800_000)
 })

@@ -84,7 +84,7 @@ async function * download (args) {
 }
 
 describe('a long download', function () {
-  this.timeout(600_000)
+  this.timeout(1_800_000)
   let folder
   let servers = []
   before(async () => { folder = await mkdtemp(join(tmpdir(), 'download-')) })

@@ -39,7 +39,7 @@ function expectedHash () {
 }
 
 describe('a file beyond 4 GiB', function () {
-  this.timeout(600_000)
+  this.timeout(1_800_000)
   let folder
   let path
   let expected

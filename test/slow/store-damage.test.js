@@ -71,7 +71,7 @@ describe('store: damaged files of LevelDB', () => {
   after(() => rm(folder, { recursive: true }))
 
   it(`in ${trials.length} ways (seed ${SEED}), never give a wrong byte and can be repaired`, async function () {
-    this.timeout(Math.max(600_000, trials.length * 10_000))
+    this.timeout(Math.max(1_800_000, trials.length * 10_000))
     const counts = {}
     const count = (...names) => { for (const name of names) counts[name] = (counts[name] ?? 0) + 1 }
     for (const trial of trials) {

@@ -101,7 +101,7 @@ describe('store: every write to the disk', () => {
   }
 
   it(`may fail at ${POINTS} points (seed ${SEED}) and nothing acknowledged is lost`, async function () {
-    this.timeout(Math.max(600_000, POINTS * 3000))
+    this.timeout(Math.max(1_800_000, POINTS * 3000))
     const random = new Random(Number(SEED))
     const calls = Object.keys(CALLS).filter(what => CALL === undefined || what === CALL)
     const kinds = pairsOf(calls, Object.keys(FAULTS)).map(([what, fault]) => ({ what, fault }))

@@ -43,7 +43,7 @@ describe('store: damage that heals', () => {
   after(() => rm(folder, { recursive: true }))
 
   it(`${FLIPS} flips (seed ${SEED}) give no wrong byte, put() or receive() brings blobs back`, async function () {
-    this.timeout(Math.max(600_000, FLIPS * 5000))
+    this.timeout(Math.max(1_800_000, FLIPS * 5000))
     const counts = {}
     const wrong = []
     const refused = []

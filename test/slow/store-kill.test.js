@@ -181,7 +181,7 @@ describe('store: being killed', () => {
   after(() => place.remove())
 
   it(`${KILLS} times (seed ${SEED}) keeps everything acknowledged and leaves no orphans`, async function () {
-    this.timeout(Math.max(600_000, KILLS * 10_000))
+    this.timeout(Math.max(1_800_000, KILLS * 10_000))
     const blobs = Array.from({ length: BLOB_COUNT }, () => new Acknowledged())
     const found = {}
     const note = (what, state) => {

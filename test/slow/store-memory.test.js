@@ -39,7 +39,7 @@ describe('store: memory', () => {
   after(() => place.remove())
 
   it('stays bounded while a large blob is put, read, sent and received', async function () {
-    this.timeout(Math.max(600_000, SIZE / MIB * 500))
+    this.timeout(Math.max(1_800_000, SIZE / MIB * 500))
     const store = await place.open({ durability: 'process' })
     const receiver = await onDisk()
     try {

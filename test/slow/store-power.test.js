@@ -116,7 +116,7 @@ describe('store: power cuts', () => {
   })
 
   it(`${CUTS} times (from seed ${SEED} on) lose nothing that was acknowledged`, async function () {
-    this.timeout(Math.max(600_000, CUTS * 10_000))
+    this.timeout(Math.max(1_800_000, CUTS * 10_000))
     const failures = []
     const kinds = {}
     for (let seed = Number(SEED), left = CUTS; left > 0; seed++, left -= PER_LIFE) {

@@ -20,7 +20,7 @@ describe('store: tiny blobs', () => {
   after(() => place.remove())
 
   it(`${COUNT} of them are read, checked and collected`, async function () {
-    this.timeout(600_000)
+    this.timeout(1_800_000)
     let store = await place.open()
     let news = 0
     for await (const { isNew } of store.putMany(all(blobOf))) news += isNew ? 1 : 0

@@ -81,7 +81,7 @@ describe('store: the events of a store that is killed', () => {
   after(() => place.remove())
 
   it(`${KILLS} times (seed ${SEED}) are exactly those of the committed changes`, async function () {
-    this.timeout(Math.max(600_000, KILLS * 10_000))
+    this.timeout(Math.max(1_800_000, KILLS * 10_000))
     const blobs = CIDS.map(() => ({ isWhole: false, isTagged: false }))
     const counts = { events: 0, 'seen by the process': 0, 'of jobs under way': 0 }
     let store = await place.open()
