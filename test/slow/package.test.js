@@ -1,9 +1,9 @@
 // Tests the package as it is published: it can be installed, runs, and its types compile in a project that uses it.
 
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
@@ -12,6 +12,8 @@ import { pairsOf, someOf } from '../support/effort.js'
 import { undocumentedCalls, unnamedTypes } from '../support/signatures.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+/** Folders that packing does not need, or makes. */
+const NOT_COPIED = ['node_modules', '.git', 'coverage', 'dist', 'types']
 /** The oldest TypeScript that the README promises. */
 const LEAST_TYPESCRIPT = '5.7'
 const TSC_OPTIONS = [
@@ -186,9 +188,13 @@ testStore({ describe, it, newPlace: () => mkdtemp('place-'), removePlace })
 
 describe('the package', () => {
   it('has types that compile, and runs', async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'baobox-package-'))
+    const directory = await realpath(await mkdtemp(join(tmpdir(), 'baobox-package-')))
     try {
-      const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', directory], { cwd: ROOT })
+      // Packing writes `dist` and `types`, and other suites may read or pack this checkout at the same time.
+      const checkout = join(directory, 'checkout')
+      await cp(ROOT, checkout, { recursive: true, filter: path => !NOT_COPIED.includes(basename(path)) })
+      await symlink(join(ROOT, 'node_modules'), join(checkout, 'node_modules'), 'junction')
+      const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', directory], { cwd: checkout })
       const packed = JSON.parse(stdout)
       const { filename } = Array.isArray(packed) ? packed[0] : Object.values(packed)[0]
       await writeFile(join(directory, 'package.json'), '{ "type": "module" }')
@@ -203,7 +209,7 @@ describe('the package', () => {
       // A project for pages: without types of Node.js, and without what only some projects have.
       await install(directory, join(directory, filename), ...[LEAST_TYPESCRIPT, newest].map(version =>
         `${typescriptAt(version)}@npm:typescript@${version}`))
-      const installed = join(await realpath(directory), 'node_modules/baobox')
+      const installed = join(directory, 'node_modules/baobox')
       expect(await readFile(join(installed, 'dist/service-worker.js'), 'utf8')).to.include('serveVerified')
       const types = join(installed, 'types')
       const files = Object.values(exports).filter(entry => entry.types).map(entry => join(installed, entry.types))
