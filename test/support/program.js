@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -13,6 +13,12 @@ const isDeno = process.versions.deno !== undefined
 
 /** Variables of the shell that must not reach the program under test. */
 const { BAOBOX_STORE, BAOBOX_DEBUG, BAOBOX_PUT_TOKEN, NO_COLOR, ...ENV } = process.env
+
+/** Bun and Deno put nothing of their own into the folder for caches. */
+const RUNTIMES = {
+  BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0',
+  DENO_DIR: ENV.DENO_DIR ?? join(ENV.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'deno')
+}
 
 export class Folder {
   /** Commands that have run as a process of their own. */
@@ -39,8 +45,7 @@ export class Folder {
   #options (env) {
     const temporary = { TMPDIR: this.path, TMP: this.path, TEMP: this.path }
     const data = { XDG_DATA_HOME: this.path, XDG_CACHE_HOME: this.at('cache'), LOCALAPPDATA: this.path }
-    const bun = { BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0' } // It keeps nothing in the folder for caches.
-    return { cwd: this.path, env: { ...ENV, ...temporary, ...data, ...bun, ...env } }
+    return { cwd: this.path, env: { ...ENV, ...temporary, ...data, ...RUNTIMES, ...env } }
   }
 
   /** Starts the program as a process. */
