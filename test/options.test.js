@@ -38,8 +38,7 @@ const ROW = /^\| `(\w+)` \| (.*) \| (.*) \|$/
 describe('the options', () => {
   let options, page
 
-  before(function () {
-    this.timeout(300_000)
+  before(() => {
     const { exports } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'))
     const files = Object.entries(exports).filter(([name]) => !LEFT_OUT.includes(name)).map(([, entry]) => entry.default)
     options = optionsOf(files.map(file => ROOT + file.slice('./'.length)), ROOT)

@@ -24,8 +24,7 @@ describe('store: in a page', () => {
     let visitor
     afterEach(() => visitor?.leave())
 
-    it('during a receive keeps what was received, and the receive can be continued', async function () {
-      this.timeout(300_000)
+    it('during a receive keeps what was received, and the receive can be continued', async () => {
       let kept = 0
       for (const given of [10, 18]) {
         visitor = await visit(place.where)
@@ -54,8 +53,7 @@ describe('store: in a page', () => {
       expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
     })
 
-    it('during a put leaves nothing of the blob', async function () {
-      this.timeout(300_000)
+    it('during a put leaves nothing of the blob', async () => {
       const before = await place.open()
       await before.put(noise(MIB))
       await before.close()
@@ -175,8 +173,7 @@ describe('store: in a page', () => {
 
     const leave = async room => setQuota((await navigator.storage.estimate()).usage + room)
 
-    it('keeps what it received before the quota was reached, and the rest when there is more', async function () {
-      this.timeout(300_000)
+    it('keeps what it received before the quota was reached, and the rest when there is more', async () => {
       const store = await place.open()
       const outboard = await createOutboard(large)
       await leave(32 * MIB)
@@ -196,8 +193,7 @@ describe('store: in a page', () => {
       expect(same(await store.bytes(outboard.root, next), patternOf(next.start, next.end))).to.equal(true)
     })
 
-    it('rejects a put with STORE_FULL, and loses nothing', async function () {
-      this.timeout(300_000)
+    it('rejects a put with STORE_FULL, and loses nothing', async () => {
       let store = await place.open()
       await store.put(first)
       await leave(10 * MIB)
@@ -219,8 +215,7 @@ describe('store: in a page', () => {
 
   // This test is last: for a while, the browser also counts deleted bytes.
   describe('with enough quota', () => {
-    it('stores and reads a blob of 96 MiB', async function () {
-      this.timeout(300_000)
+    it('stores and reads a blob of 96 MiB', async () => {
       const store = await place.open()
       const piece = noise(8 * MIB, 55)
       const pieces = Array.from({ length: 12 }, (_, i) => {

@@ -30,8 +30,7 @@ export function testFilm (browser) {
     const servers = []
     let bucket, folder, page, cid
 
-    before(async function () {
-      this.timeout(300_000) // ffmpeg may have a small share of the machine
+    before(async () => {
       bucket = await (isInstalled ? bucketOfVersitygw() : bucketInProcess())
       folder = new Folder(await mkdtemp(join(tmpdir(), 'baobox-film-')))
       await makeFilm(folder.at('film.webm'))

@@ -405,7 +405,7 @@ describe('adopt', () => {
     const results = await listed(adopt(bucket, { parallel: 50 }))
     expect(results.map(({ key }) => key)).to.deep.equal(Array.from({ length: 1000 }, (_, i) => `k/${i}`).sort())
     expect(results.every(({ key, cid }) => cid.equals(toCid(hash(bytesOf(key.slice(2))))))).to.equal(true)
-  }).timeout(300_000)
+  })
 
   it('checks its arguments', async () => {
     const bucket = memoryBucket()
@@ -623,5 +623,5 @@ describe('adopt', () => {
           if (!isRight) throw new Error('wrong bytes')
         }
       }
-    }), 60)).timeout(300_000)
+    }), 60))
 })

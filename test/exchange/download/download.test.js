@@ -327,8 +327,7 @@ describe('a download into a store', () => {
     expect(await errorOf(download(store, cid, { from: [] }))).to.include({ code: 'FETCH_EXHAUSTED' })
   }))
 
-  it('fetches the blob from any mix of mirrors of which one is honest, and never a wrong byte', function () {
-    this.timeout(300_000)
+  it('fetches the blob from any mix of mirrors of which one is honest, and never a wrong byte', () => {
     const kind = fc.constantFrom('flip', 'reset', 'cut', 'stall', 'endless')
     const bad = fc.record({ kind, at: fc.nat(1_500_000) })
     return holds('download', fc.asyncProperty(fc.array(bad, { maxLength: 4 }), fc.nat(4), async (list, place) => {

@@ -65,5 +65,5 @@ describe('copy() that is killed', () => {
     expect(await target.fsck()).to.include({ isSound: true })
     await target.close()
     await expectNoOrphans(to)
-  }).timeout(300_000)
+  })
 })

@@ -241,7 +241,7 @@ describe('store: quota', () => {
       const names = await namesIn(store)
       expect(names).to.have.length(1 + 5)
       expect(names).to.include.members(namesOf([large, { root: hash(Uint8Array.of(0, 0)) }]))
-    }).timeout(300_000)
+    })
 
     it('the evictor walks through the store once for many puts', async () => {
       const { store, index } = await newStore({ quota: 1000 })

@@ -140,7 +140,7 @@ describe('store: gc()', () => {
       await expectKept(store, kept.map(bytes => ({ bytes, root: hash(bytes) })))
       await store.close()
       await place.look(async ({ data }) => expect(await idsIn(data)).to.have.length(kept.length))
-    }).timeout(300_000)
+    })
 
     it('gc() stops when it is aborted, and has deleted the blobs that it reported', async () => {
       await putAll(store, small)
@@ -203,6 +203,6 @@ describe('store: gc()', () => {
       }
       await store.close()
       await expectNoOrphans(place)
-    }).timeout(300_000)
+    })
   })
 })

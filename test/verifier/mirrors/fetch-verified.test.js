@@ -475,8 +475,7 @@ describe('any mix of mirrors', () => {
     return serve({ ending: endings[kind](at) })
   }
 
-  it('with an honest one gives the blob, and never a wrong byte before a failure', function () {
-    this.timeout(300_000)
+  it('with an honest one gives the blob, and never a wrong byte before a failure', () => {
     const mirrors = fc.array(fc.tuple(bad, fc.boolean()), { maxLength: 3 })
     return holds('mirrors', fc.asyncProperty(mirrors, fc.boolean(), fc.boolean(), async (list, isPlain, isThere) => {
       const at = origin()

@@ -18,8 +18,7 @@ const FILES = { empty: noise(0), 'sub/a': noise(5, 70), 'sub/b': noise(3_000_000
 for (let i = 0; i < 40; i++) FILES[`many/${i}`] = noise(20_000 + i, 100 + i)
 const COUNT = Object.keys(FILES).length
 
-describe('baobox fetch -r', function () {
-  this.timeout(300_000)
+describe('baobox fetch -r', () => {
   let source
   let cid
   let server

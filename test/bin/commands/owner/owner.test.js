@@ -16,8 +16,7 @@ const OTHER = noise(200_000, 33)
 const LONG = noise(17 * 2 ** 20 + 1, 34)
 const cidOf = bytes => `${toCid(hash(bytes))}`
 
-describe('a store that a server has open', function () {
-  this.timeout(300_000)
+describe('a store that a server has open', () => {
   const folder = newFolder()
   const address = () => folder.at('baobox', 'serve.json')
   let server

@@ -154,8 +154,7 @@ describe('store: on a disk', () => {
     expect(await store.has(cid)).to.equal(true)
   })
 
-  it('keeps what it acknowledged when its process is killed again and again', async function () {
-    this.timeout(300_000)
+  it('keeps what it acknowledged when its process is killed again and again', async () => {
     /** By the numbers of the blobs: the promised state; with a question mark while the call was under way. */
     const known = new Map()
     let first = 0
@@ -191,8 +190,7 @@ describe('store: on a disk', () => {
     expect(leftovers, 'some were killed in the middle').to.be.greaterThan(0)
   })
 
-  it('keeps what is protected when its process is killed while it collects garbage', async function () {
-    this.timeout(300_000)
+  it('keeps what is protected when its process is killed while it collects garbage', async () => {
     let next = 0
     let leftovers = 0
     for (const mark of ['gone 1', 'gone 3', 'gone 8', 'collected 1', 'gone 5', 'collected 2']) {

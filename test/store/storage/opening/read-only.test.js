@@ -229,7 +229,7 @@ describe('store: opened for reading', () => {
     }
     await killed(child)
     await following
-  }).timeout(300_000)
+  })
 
   it('shows the store as of its opening while this process writes on, and keeps its lock', async () => {
     const writer = await place.open()

@@ -197,8 +197,7 @@ describe('store: rescue', () => {
   })
 
   describe('that is interrupted', () => {
-    it('at any step must be called again before the store opens, and then has the same result', async function () {
-      this.timeout(300_000)
+    it('at any step must be called again before the store opens, and then has the same result', async () => {
       const before = await place.look(({ data }) => idsIn(data))
       const seen = new Set()
       for (let step = 0, isDone = false; !isDone; step += 2) {
@@ -254,8 +253,7 @@ describe('store: rescue', () => {
   })
 
   describe('that fails', () => {
-    it('before the new databases are complete changes nothing, and can be made again', async function () {
-      this.timeout(300_000)
+    it('before the new databases are complete changes nothing, and can be made again', async () => {
       let isDone = false
       for (let number = 0; !isDone; number++) {
         let steps = 0

@@ -115,6 +115,6 @@ describe('store: append() that fails', () => {
         places.pop()
       }
       expect(moment, 'there was something to interrupt').to.be.above(1)
-    }).timeout(300_000)
+    })
   }
 })

@@ -65,7 +65,7 @@ describe('store: blobs that share a file', () => {
       await place.remove()
     })
     await holds('store: blobs that share a file', property, 6)
-  }).timeout(300_000)
+  })
 
   it('gc() keeps the file as long as one blob is protected', async () => {
     const place = await newPlace()
@@ -115,7 +115,7 @@ describe('store: blobs that share a file', () => {
     expect((await store.info()).bytesOnDisk - before).to.be.below(4 * MIB)
     await expectRight(store, size)
     await expectSound(store)
-  }).timeout(300_000)
+  })
 
   it('readers of the old blob go on during an append, and during the deletion of the longer blob', async () => {
     const place = await newPlace()

@@ -117,7 +117,7 @@ describe('store: model of blobs that share files', () => {
       await run.store.close()
       await expectNoOrphans(place)
       await place.remove()
-    }), 12)).timeout(300_000)
+    }), 12))
 
   it('calls at the same time lose no blob, and give right bytes', () => holds('store: append at once', fc.asyncProperty(
     fc.array(call.filter(({ do: what }) => what !== 'reopen'), { minLength: 5, maxLength: 20 }), async calls => {
@@ -144,5 +144,5 @@ describe('store: model of blobs that share files', () => {
       await store.close()
       await expectNoOrphans(place)
       await place.remove()
-    }), 20)).timeout(300_000)
+    }), 20))
 })

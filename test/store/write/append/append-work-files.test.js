@@ -53,7 +53,7 @@ describe('store: the hashing of an append', () => {
         expect(total).to.be.below(COUNT * blocksOf(start.length) / 100)
         expect(await lensOfFiles(store)).to.deep.equal([size])
         expect(same(cid.multihash.digest, hash(concat([start, ...lines])))).to.equal(true)
-      })).timeout(300_000)
+      }))
   }
 
   it('to 32 MiB is as much as to 2 MiB, apart from the right edge', () =>
@@ -69,7 +69,7 @@ describe('store: the hashing of an append', () => {
         }
         expect(sums[1] - sums[0]).to.be.within(0, edgeOf(32 * MIB))
       }
-    })).timeout(300_000)
+    }))
 
   it('compose() without "verify" hashes only the new bytes, their group, and one block for each pair', () =>
     counted('simd', async () => {

@@ -52,7 +52,7 @@ describe('store: append()', () => forEachPlace(newPlace => {
     await store.close()
     const again = await place.open()
     for (const size of someOf(SIZES)) await expectWhole(again, part(size))
-  }).timeout(300_000)
+  })
 
   it('append() of nothing gives the same CID', async () => {
     const store = await (await newPlace()).open()

@@ -182,5 +182,5 @@ describe('store: damage to a file that blobs share', () => {
       }
       await place.remove()
       places.pop()
-    }), 4)).timeout(300_000)
+    }), 4))
 })

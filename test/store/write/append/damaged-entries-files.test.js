@@ -249,5 +249,5 @@ describe('store: damaged records, entries and pairs of blobs that share a file',
       await place.remove()
       places.pop()
     }
-  }).timeout(300_000)
+  })
 })

@@ -76,8 +76,7 @@ function verdictOnSlice ({ key, outboard, ranges, root }, blob, groupLog) {
 }
 
 describe('spans', () => {
-  it('are verified with an outboard, for blobs of any size, groups and ranges', function () {
-    this.timeout(300_000)
+  it('are verified with an outboard, for blobs of any size, groups and ranges', () => {
     return holds('spans', fc.asyncProperty(fc.record(some), async what => {
       const { bytes, key, outboard, ranges, wanted, piecesOf, root } = prepared(what)
       const verifier = new SpanVerifier({ cid: root, outboard, ranges, key })
@@ -92,8 +91,7 @@ describe('spans', () => {
     }), 60)
   })
 
-  it('find the same first fault as slices, and pass on the same leaves before it', function () {
-    this.timeout(300_000)
+  it('find the same first fault as slices, and pass on the same leaves before it', () => {
     const damage = fc.record({
       ...some,
       size: fc.nat(SIZE),
