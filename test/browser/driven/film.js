@@ -19,6 +19,8 @@ const run = promisify(execFile)
 /** The film has one colour for each ten seconds, and noise, so that it is long. */
 const COLOURS = { red: [255, 0, 0], lime: [0, 255, 0], blue: [0, 0, 255], yellow: [255, 255, 0] }
 const PART_SECONDS = 10
+/** What a page tells of a film that it could play and seek in. */
+const WHOLE = { seconds: Object.keys(COLOURS).length * PART_SECONDS }
 const FILTERS = 'noise=alls=30:allf=t'
 
 /** @param {import('../engines/index.js').Browser} browser */
@@ -57,15 +59,15 @@ export function testFilm (browser) {
     for (const [i, what] of ['whose bytes a server verifies', 'whose bytes come from the bucket'].entries()) {
       it(`is shown from the middle, ${what}`, async () => {
         const seen = await browser.evaluate(seekIn, `${servers[i].url}/blobs/${cid}`, [25, 5, 35, 15].map(frameAt))
-        expect(seen).to.deep.equal({ seconds: Object.keys(COLOURS).length * PART_SECONDS })
+        expect(seen).to.deep.equal(WHOLE)
       })
     }
 
     it('is read by the browser itself only where it was redirected', async () => {
       bucket.takeOwn()
-      await browser.evaluate(seekIn, `${servers[0].url}/blobs/${cid}`, [frameAt(5)])
+      expect(await browser.evaluate(seekIn, `${servers[0].url}/blobs/${cid}`, [frameAt(5)])).to.deep.equal(WHOLE)
       expect(bucket.takeOwn()).to.equal(0)
-      await browser.evaluate(seekIn, `${servers[1].url}/blobs/${cid}?again`, [frameAt(5)])
+      expect(await browser.evaluate(seekIn, `${servers[1].url}/blobs/${cid}?again`, [frameAt(5)])).to.deep.equal(WHOLE)
       expect(bucket.takeOwn()).to.be.above(0)
     })
   })

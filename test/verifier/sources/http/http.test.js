@@ -14,7 +14,7 @@ const outboard = createOutboardSync(content)
 const { root, cid } = outboard
 const encoded = encode(content, { groupLog: 0 })
 const pause = ms => new Promise(resolve => setTimeout(resolve, ms))
-/** Breaks a connection when its bytes have been read: Bun's `fetch` then drops what has not been. */
+/** Breaks a connection, but not before the client has read all bytes: Bun's `fetch` would drop the others. */
 const breakSoon = response => { setTimeout(() => response.destroy(), 500) }
 
 /**
